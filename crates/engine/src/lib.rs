@@ -47,7 +47,9 @@ pub use timeout_queue::TimeoutQueue;
 pub use wait_policy::to_timespec;
 
 use arrival_source::ArrivalSource;
-use load_loop::{LearnedLimits, LoadLoop, LoopCommand, LoopSetup, SharedActivity, Trial, read_known};
+use load_loop::{
+    LearnedLimits, LoadLoop, LoopCommand, LoopSetup, SharedActivity, Trial, delayed_acks, read_known,
+};
 use plan::{Flow, Generator, Redactor};
 use prepared_flows::PreparedFlows;
 use record::{Failure, MemberFigures, Slice, TrialCounts};
@@ -229,6 +231,8 @@ impl Engine {
                 interval: gap,
             })));
         }
+        // None counts for this trial yet: the first comes 40 ms after an answer.
+        let acks_before = delayed_acks();
         let stop = |_, now: Nanos| {
             let at = stop_at.get().max(now + LEAD);
             loops.iter().for_each(|each| each.send(LoopCommand::Stop(at)));
@@ -244,8 +248,12 @@ impl Engine {
         // Each loop knows only its own part.
         let places = loops.iter().map(|each| read_known(&each.learned.places)).sum();
         let answers_each = loops.iter().filter_map(|each| read_known(&each.learned.answers_each)).min();
+        let delayed_acks =
+            acks_before.zip(delayed_acks()).map(|(before, after)| after.saturating_sub(before));
         let figures = MemberFigures::from_slice(&counted.total, stolen, at_limit.then_some(limit));
-        counted.members.push(MemberFigures { places, answers_each, ..figures });
+        let mut figures = MemberFigures { places, answers_each, delayed_acks, ..figures };
+        loops.iter().for_each(|each| each.learned.pieces.add_to(&mut figures));
+        counted.members.push(figures);
         counted
     }
 }

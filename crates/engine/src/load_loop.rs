@@ -5,6 +5,7 @@
 
 mod holding;
 mod outcomes;
+mod pieces;
 mod pool;
 mod resending;
 mod sending;
@@ -24,6 +25,8 @@ use crate::stream::ReadBuffer;
 use crate::timeout_queue::TimeoutQueue;
 use crate::wait_policy::{WaitPolicy, to_timespec};
 use holding::HoldState;
+use pieces::PieceCounts;
+pub(crate) use pieces::delayed_acks;
 use pool::Pool;
 use record::{Outcome, SteadyResponse};
 use rustix::event::epoll;
@@ -99,6 +102,8 @@ pub(super) struct LearnedLimits {
     pub places: AtomicU64,
     /// After how many answers it closes each, unannounced.
     pub answers_each: AtomicU64,
+    /// How answers arrived in this trial.
+    pub pieces: PieceCounts,
 }
 
 pub(super) fn read_known(of: &AtomicU64) -> Option<u64> {
@@ -284,6 +289,7 @@ impl LoadLoop {
                     let eager_connections = trial.source.users().map(|users| users.div_ceil(streams));
                     let activity = SharedActivity::clone(&self.setup.activity);
                     activity.begin();
+                    self.setup.learned.pieces.clear();
                     self.pool = Pool::new(self.connections.len());
                     self.connections.trial_begins();
                     self.running = Some(RunningTrial {
@@ -376,7 +382,7 @@ impl LoadLoop {
         {
             recorder.not_started(Outcome::Unsent);
         }
-        let LearnedLimits { places, answers_each } = &*self.setup.learned;
+        let LearnedLimits { places, answers_each, .. } = &*self.setup.learned;
         places.store(self.connections.places().unwrap_or(0) as u64, Ordering::Relaxed);
         answers_each.store(self.connections.answers_each().unwrap_or(0).into(), Ordering::Relaxed);
         self.users = Slots::default();

@@ -57,7 +57,7 @@ pub fn kernel(bytes: &[u8]) {
         procfs::parse_host_stat(text),
         procfs::kib_field(text, "MemAvailable"),
     );
-    let _ = (network::parse_named(text, "Tcp", "OutSegs"), network::parse_softnet_drops(text));
+    let _ = (procfs::parse_named(text, "Tcp", "OutSegs"), network::parse_softnet_drops(text));
     let _ = (network::parse_interfaces(text), network::parse_conntrack(text));
     let _ = (network::parse_time_wait(text), procfs::parse_limit(text, "Max open files"));
     for line in text.lines() {

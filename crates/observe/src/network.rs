@@ -3,6 +3,7 @@
 use crate::missing::MissingLog;
 use crate::source::Source;
 use crate::watch_scope::WatchScope;
+use procfs::parse_named;
 use record::watch::{InterfaceTraffic, LimitUsage, MissingMeasure, Network, Window};
 use std::{fs, io};
 
@@ -12,15 +13,6 @@ pub(crate) struct NetworkSource {
     /// PID, its counters, and those of its interfaces.
     before: Option<(u32, Network, Vec<Interface>)>,
     missing_log: MissingLog,
-}
-
-/// A named number from a file with pairs of lines: names, then numbers.
-pub(crate) fn parse_named(text: &str, table: &str, name: &str) -> Option<u64> {
-    let mut lines = text.lines().filter(|line| line.split(':').next() == Some(table));
-    let (names, numbers) = (lines.next()?, lines.next()?);
-    let at = names.split(' ').position(|word| word == name)?;
-    // Some are signed: -1 means no limit.
-    numbers.split(' ').nth(at)?.parse().ok()
 }
 
 /// Packets dropped by processors: the second column of each line, in hexadecimal.
@@ -195,11 +187,6 @@ mod tests {
 
     #[test]
     fn formats() {
-        let snmp = "Ip: Forwarding\nIp: 1\nTcp: RtoMin MaxConn OutSegs RetransSegs\nTcp: 200 -1 55 3\n";
-        assert_eq!(parse_named(snmp, "Tcp", "OutSegs"), Some(55));
-        assert_eq!(parse_named(snmp, "Tcp", "MaxConn"), None);
-        assert_eq!(parse_named(snmp, "Udp", "OutSegs"), None);
-        assert_eq!(parse_named("Tcp: OutSegs\n", "Tcp", "OutSegs"), None);
         assert_eq!(parse_softnet_drops("0a 0000000f 1\n0b 00000001 0\n"), Some(16));
         assert_eq!(parse_softnet_drops("x\n"), None);
         let dev = "Inter-| Receive\n face |bytes\n    lo: 10 1 0 0 0 0 0 0 10 1 0 0 0 0 0 0\neth0:7 1 0 0 0 0 0 0 9 1 0 0 0 0 0 0\n";

@@ -36,6 +36,16 @@ pub fn kib_field(text: &str, name: &str) -> Option<u64> {
     number_field(text, name)?.checked_mul(1 << 10)
 }
 
+/// A counter from a file with pairs of lines, names and then numbers, that begin with the table's name
+/// (`/proc/net/netstat`, `/proc/net/snmp`).
+pub fn parse_named(text: &str, table: &str, name: &str) -> Option<u64> {
+    let mut lines = text.lines().filter(|line| line.split(':').next() == Some(table));
+    let (names, numbers) = (lines.next()?, lines.next()?);
+    let at = names.split(' ').position(|word| word == name)?;
+    // Some are signed: -1 means no limit.
+    numbers.split(' ').nth(at)?.parse().ok()
+}
+
 /// Soft and hard limit of a resource (getrlimit(2)); `None`: no limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ResourceLimit {
@@ -82,6 +92,15 @@ mod tests {
         assert_eq!(field(text, "flags"), Some("fpu vme"));
         assert_eq!(number_field("max\n", "max"), None);
         assert_eq!(kib_field("VmSize: 18446744073709551615 kB", "VmSize"), None);
+    }
+
+    #[test]
+    fn counters_of_tables() {
+        let snmp = "Ip: Forwarding\nIp: 1\nTcp: RtoMin MaxConn OutSegs RetransSegs\nTcp: 200 -1 55 3\n";
+        assert_eq!(parse_named(snmp, "Tcp", "OutSegs"), Some(55));
+        assert_eq!(parse_named(snmp, "Tcp", "MaxConn"), None);
+        assert_eq!(parse_named(snmp, "Udp", "OutSegs"), None);
+        assert_eq!(parse_named("Tcp: OutSegs\n", "Tcp", "OutSegs"), None);
     }
 
     #[test]

@@ -12,7 +12,9 @@ mod process;
 mod schedstat;
 mod tcp;
 
-pub use fields::{ResourceLimit, field, kib_field, number_field, parse_limit, parse_number, read_number};
+pub use fields::{
+    ResourceLimit, field, kib_field, number_field, parse_limit, parse_named, parse_number, read_number,
+};
 pub use machine::{
     CpuTimes, HostStat, LoadAvg, count_list, count_processors, hiding_options, parse_cpu_times,
     parse_host_stat, parse_loadavg, parse_port_range,

@@ -52,6 +52,8 @@ named! {
         FewPlaces = "few-places",
         /// The target closes each connection after so many answers, unannounced.
         ClosesUnannounced = "closes-unannounced",
+        /// The target's kernel holds back the rest of answers until their beginning is acknowledged.
+        DelayedAcks = "delayed-acks",
         /// Connections failed for a reason on this side.
         ConnectionsOurs = "connections-ours",
         /// Established connections were lost.

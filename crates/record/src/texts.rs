@@ -115,6 +115,7 @@ fn visit_details(details: &mut CaveatDetails, visitor: TextVisitor<'_>) {
         | CaveatDetails::Crowded { .. }
         | CaveatDetails::Places { .. }
         | CaveatDetails::Answers { .. }
+        | CaveatDetails::HeldBack { .. }
         | CaveatDetails::NoMore { .. }
         | CaveatDetails::FewFiles { .. }
         | CaveatDetails::FewPorts { .. }

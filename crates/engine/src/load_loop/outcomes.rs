@@ -69,6 +69,9 @@ impl LoadLoop {
         }
         match completion.result {
             Ok(answer) => {
+                if completion.begun_ns > 0 {
+                    self.setup.learned.pieces.note(completion.begun_ns, completion.received_ns);
+                }
                 let received = self.trial_time(completion.received_ns).max(sent);
                 match used {
                     true => self.pool.served(sent, received - sent),
@@ -186,6 +189,7 @@ impl LoadLoop {
                 exchange,
                 result: Err(why.clone()),
                 received_ns: 0,
+                begun_ns: 0,
                 handling,
             });
         }

@@ -16,6 +16,8 @@ pub(crate) struct Http1 {
     waiting: Option<u32>,
     /// Whether any byte of the answer has arrived.
     answer_begun: bool,
+    /// When its first bytes arrived, if others were missing; zero otherwise.
+    begun_ns: u64,
     /// Whether both sides would keep the connection for another request.
     keep_alive: bool,
     /// Whether the server has announced that it closes it.
@@ -31,6 +33,7 @@ impl Http1 {
             outbox: WriteBuffer::default(),
             waiting: None,
             answer_begun: false,
+            begun_ns: 0,
             keep_alive: true,
             closes: false,
             idle_s: 0,
@@ -50,7 +53,7 @@ impl Http1 {
         exchange: u32,
         content: bool,
     ) -> io::Result<()> {
-        (self.waiting, self.answer_begun) = (Some(exchange), false);
+        (self.waiting, self.answer_begun, self.begun_ns) = (Some(exchange), false, 0);
         self.reader.begin(request.is_head(), content);
         self.outbox.send(stream, request.encode(context, cookies))
     }
@@ -91,11 +94,15 @@ impl Http1 {
             return Err(Failure::Closed);
         }
         self.answer_begun = true;
-        if let AnswerProgress::Done(answer) = self.reader.feed(bytes).map_err(Failure::Protocol)? {
-            self.idle_s = answer.idle_s;
-            self.closes = !answer.keep_alive;
-            self.keep_alive = answer.keep_alive && self.outbox.is_empty() && stays_open;
-            self.complete(answer.status, received_ns, completions);
+        match self.reader.feed(bytes).map_err(Failure::Protocol)? {
+            AnswerProgress::Done(answer) => {
+                self.idle_s = answer.idle_s;
+                self.closes = !answer.keep_alive;
+                self.keep_alive = answer.keep_alive && self.outbox.is_empty() && stays_open;
+                self.complete(answer.status, received_ns, completions);
+            }
+            AnswerProgress::More if self.begun_ns == 0 => self.begun_ns = received_ns,
+            AnswerProgress::More => {}
         }
         if self.keep_alive { Ok(()) } else { Err(Failure::Closed) }
     }
@@ -126,6 +133,7 @@ impl Http1 {
                 exchange,
                 result: Ok(answer),
                 received_ns,
+                begun_ns: self.begun_ns,
                 handling: ServerHandling::Answered,
             });
         }

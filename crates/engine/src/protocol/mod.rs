@@ -48,6 +48,8 @@ pub(crate) struct Completion {
     pub result: Result<Answer, Failure>,
     /// When the kernel received its last byte, on the monotonic clock; zero if unknown.
     pub received_ns: u64,
+    /// The same of its first bytes, if they arrived before the others; zero if they did not, or if unknown.
+    pub begun_ns: u64,
     /// How far the server is known to have handled it.
     pub handling: ServerHandling,
 }

@@ -3,6 +3,7 @@
 mod ends;
 mod idle;
 mod mix;
+mod pieces;
 mod resent;
 pub mod server;
 mod users;

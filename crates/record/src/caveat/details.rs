@@ -45,6 +45,8 @@ pub enum CaveatDetails {
     Places { places: u64 },
     /// Answers on a connection before the target closes it.
     Answers { answers: u64 },
+    /// Share of answers held back, and for how long, on average.
+    HeldBack { share: Share, pause: Nanos },
     /// Connections held before torment ran out of something.
     NoMore { lack: ExhaustedResource, open: u64 },
     /// Connections wanted, made, and left at the end.
@@ -166,6 +168,12 @@ impl CaveatDetails {
                      time, other clients may lose requests; have it keep connections open, or announce their end"
                 )
             }
+            Self::HeldBack { share, pause } => format!(
+                "{} of the answers were complete only {pause} after their first bytes: the target writes an answer in pieces, and Nagle's algorithm \
+                 holds back the next until the first is acknowledged, which the client's kernel delays by 40 ms; the target does no work meanwhile, so this \
+                 costs capacity only if its connections or workers are few; set TCP_NODELAY on its connections, or write each answer at once",
+                percent(share)
+            ),
             Self::NoMore { lack, open } => {
                 format!("torment has no {lack} left for more than {open} connections")
             }

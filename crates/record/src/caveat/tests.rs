@@ -100,6 +100,12 @@ fn figures_keep_the_names_that_they_are_stored_by_and_make_the_sentence() {
             "the target closes each connection after its answer without announcing it (Connection: close): torment makes new ones in time, other clients may lose requests; have it keep connections open, or announce their end",
         ),
         (
+            CaveatKind::DelayedAcks,
+            CaveatDetails::HeldBack { share: Share(0.994), pause: Nanos::from_micros(43_800) },
+            r#""held_back":{"share":0.994,"pause":43800000}"#,
+            "99 % of the answers were complete only 43.8 ms after their first bytes: the target writes an answer in pieces, and Nagle's algorithm holds back the next until the first is acknowledged, which the client's kernel delays by 40 ms; the target does no work meanwhile, so this costs capacity only if its connections or workers are few; set TCP_NODELAY on its connections, or write each answer at once",
+        ),
+        (
             CaveatKind::ConnectionsLost,
             held(40, 40, Some(Failure::Connect(why()))),
             r#""held":{"asked":100,"made":40,"stood":40,"refused":{"connect":"connection refused"}}"#,

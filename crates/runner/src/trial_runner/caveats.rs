@@ -17,6 +17,12 @@ const UNEVEN_LEAST: Nanos = Nanos::from_millis(1);
 /// Least requests a worker must have sent for that.
 const UNEVEN_SENT: u64 = 1000;
 const UNEVEN_MEMBERS: usize = 3;
+/// Fewer answers held back are worth no caveat, nor is a smaller share.
+const HELD_BACK_LEAST: u64 = 20;
+const HELD_BACK_SHARE: f64 = 0.05;
+/// Each answer held back takes one delayed acknowledgement; a pause of the target's own takes none, or not always. So many of them must
+/// have been sent, since the target may also pause itself now and then.
+const ACKS_SHARE: f64 = 0.98;
 
 /// Each worker is judged by itself, since a mean over many hides an overloaded one; of equal caveats the worst is
 /// reported.
@@ -71,7 +77,28 @@ pub(super) fn find_caveats(counted: &TrialCounts) -> Vec<Caveat> {
     if let Some(answers) = members.iter().filter_map(|worked| worked.answers_each).min() {
         caveats.push(Caveat::with_details(CaveatKind::ClosesUnannounced, CaveatDetails::Answers { answers }));
     }
+    caveats.extend(held_back(counted));
     caveats
+}
+
+/// Delayed acknowledgements, if a good part of the answers waited for them.
+fn held_back(TrialCounts { total, members, .. }: &TrialCounts) -> Option<Caveat> {
+    let by_acks = |worked: &&MemberFigures| {
+        worked.delayed_acks.is_some_and(|acks| acks as f64 >= ACKS_SHARE * worked.held_back as f64)
+    };
+    let (mut held_back, mut time) = (0, Nanos::ZERO);
+    for worked in members.iter().filter(by_acks) {
+        held_back += worked.held_back;
+        time += worked.held_back_time;
+    }
+    let answers = total.statuses.values().sum::<u64>();
+    let share = held_back as f64 / answers as f64;
+    let details = CaveatDetails::HeldBack {
+        share: Share(share.min(1.0)),
+        pause: Nanos(time.0.checked_div(held_back)?),
+    };
+    (held_back >= HELD_BACK_LEAST && share >= HELD_BACK_SHARE)
+        .then(|| Caveat::with_details(CaveatKind::DelayedAcks, details))
 }
 
 /// Median of the members' p99, if enough of them have one.
@@ -84,6 +111,41 @@ fn median_p99(members: &[MemberFigures]) -> Option<Nanos> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use record::Slice;
+
+    #[test]
+    fn answers_held_back_are_told_if_acknowledgements_were_delayed() {
+        let ms = Nanos::from_millis;
+        let held = |held_back: u64, delayed_acks| MemberFigures {
+            in_pieces: 500,
+            held_back,
+            held_back_time: ms(44) * held_back,
+            delayed_acks,
+            ..calm(0)
+        };
+        let told = |members: &[MemberFigures], answers: u64| {
+            let total = Slice { statuses: [(200, answers - 5), (404, 5)].into(), ..Slice::default() };
+            let found =
+                find_caveats(&TrialCounts { members: members.to_vec(), total, ..TrialCounts::default() });
+            found
+                .into_iter()
+                .find(|caveat| caveat.doubt == CaveatKind::DelayedAcks)
+                .map(|caveat| caveat.grounds)
+        };
+        let expected = |share| Some(Some(CaveatDetails::HeldBack { share: Share(share), pause: ms(44) }));
+        assert_eq!(told(&[held(400, Some(400))], 500), expected(0.8));
+        assert_eq!(told(&[held(400, Some(399))], 500), expected(0.8), "one pause was the target's own");
+        assert_eq!(told(&[held(400, Some(2000))], 500), expected(0.8), "others were on idle connections");
+        assert_eq!(told(&[held(400, Some(380))], 500), None, "the target itself paused");
+        assert_eq!(told(&[held(400, None)], 500), None, "nobody knows");
+        assert_eq!(told(&[held(19, Some(19))], 100), None, "few");
+        assert_eq!(told(&[held(49, Some(60))], 1000), None, "a small share");
+        assert_eq!(told(&[held(50, Some(60))], 1000), expected(0.05));
+        assert_eq!(told(&[held(0, Some(60))], 1000), None);
+        // Each worker has its own counter, or shares it.
+        let workers = [held(100, Some(110)), held(300, Some(400)), held(400, Some(3)), held(400, None)];
+        assert_eq!(told(&workers, 2000), expected(0.2));
+    }
 
     fn fleet(members: Vec<MemberFigures>) -> Vec<(String, String)> {
         let found = find_caveats(&TrialCounts { members, ..TrialCounts::default() });

@@ -15,7 +15,7 @@ pub(super) struct CompletionSink<'a> {
 impl CompletionSink<'_> {
     pub fn push(&mut self, exchange: u32, result: Result<Answer, Failure>, handling: ServerHandling) {
         let received_ns = self.received_ns;
-        self.completions.push(Completion { exchange, result, received_ns, handling });
+        self.completions.push(Completion { exchange, result, received_ns, begun_ns: 0, handling });
     }
 }
 

@@ -97,6 +97,7 @@ impl ExecutionState {
                     exchange,
                     result,
                     received_ns,
+                    begun_ns: 0,
                     handling: ServerHandling::Answered,
                 };
                 return Ok(exchange.map(completion));

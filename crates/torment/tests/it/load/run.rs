@@ -1,7 +1,7 @@
 //! `torment run`: one load, every arrival accounted for, and a verdict.
 
 use crate::program::target::{TargetProcess, unix};
-use crate::program::{LoadTurn, ProcessOutput, Sandbox, adds_up, number, outcome};
+use crate::program::{LoadTurn, ProcessOutput, Sandbox, adds_up, number, odd_servers, outcome};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
@@ -313,4 +313,22 @@ fn what_is_not_answered_in_time_is_counted_as_that() {
     assert_eq!(trial["response"]["count"], 50, "{trial:#}");
     let p50 = number(&trial, "/response/p50_us");
     assert!(p50 >= 299_000.0, "given up after {p50} µs");
+}
+
+/// A server that writes head and body apart answers each request 40 ms late, but for those at the beginning of a connection.
+#[test]
+fn who_waits_for_delayed_acknowledgements_is_told_so() {
+    let _turn = LoadTurn::shared();
+    let sandbox = Sandbox::new();
+    let held_back = |nagle: bool| {
+        let url = format!("http://{}/", odd_servers::in_pieces(nagle));
+        let (trial, _) = load(&sandbox, &[&url, "-r", "300", "-d", "3s"]);
+        let caveats = trial["caveats"].as_array().expect("a list");
+        let told = caveats.iter().find(|caveat| caveat["code"] == "delayed-acks")?;
+        Some(told["text"].as_str().expect("words").to_owned())
+    };
+    let told = held_back(true).expect("most answers wait");
+    let share: u32 = told.split(' ').next().and_then(|share| share.parse().ok()).expect("a share");
+    assert!(share > 50 && told.contains("TCP_NODELAY"), "{told}");
+    assert_eq!(held_back(false), None);
 }

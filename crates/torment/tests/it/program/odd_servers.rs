@@ -42,6 +42,17 @@ pub fn saying(bytes: &'static [u8]) -> SocketAddr {
     })
 }
 
+/// Answers every request with `200 OK`, its head and its body written apart.
+pub fn in_pieces(nagle: bool) -> SocketAddr {
+    server(move |mut stream| {
+        stream.set_nodelay(!nagle).expect("it is a TCP connection");
+        while matches!(stream.read(&mut [0; 4096]), Ok(1..)) {
+            let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n");
+            let _ = stream.write_all(b"ok");
+        }
+    })
+}
+
 /// An HTTPS server for `localhost` and 127.0.0.1.
 pub struct TlsServer {
     pub address: SocketAddr,
