@@ -1,6 +1,6 @@
 //! Counts answers that arrive in pieces, and those whose last piece the server's kernel seems to hold back.
 //!
-//! Nagle's algorithm (RFC 1122 §4.2.3.4) holds back a small piece until the one before is acknowledged, and Linux
+//! Nagle's algorithm (RFC 9293 §3.7.4) holds back a small piece until the one before is acknowledged, and Linux
 //! delays that acknowledgement by 40 ms (`TCP_DELACK_MIN`) unless a request carries it earlier.
 
 use record::MemberFigures;
