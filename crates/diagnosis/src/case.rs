@@ -9,7 +9,7 @@ use crate::part_summary::PartSummary;
 use crate::run_split::RunSplit;
 use crate::workers::{Bystanders, Workers};
 use record::watch::{CloserLook, TreeRole, TreeWindow, WatchCoverage, WatchedProcesses, Window};
-use record::{Caveat, ExhaustedResource, Failure, MachineCosts, Purpose, Station, StationUse};
+use record::{Caveat, CaveatDetails, ExhaustedResource, Failure, MachineCosts, Purpose, Station, StationUse};
 use std::collections::BTreeMap;
 use units::Rate;
 
@@ -42,6 +42,8 @@ pub(crate) struct Case<'a> {
     pub looks: Vec<&'a CloserLook>,
     /// Why trials were void, if the generator was the reason.
     pub void_reasons: Vec<&'a Caveat>,
+    /// Answers held back by delayed acknowledgements, in the last degraded trial.
+    pub held_back: Option<&'a CaveatDetails>,
     /// Arrivals that failed because torment ran out of something, in the void and degraded trials.
     pub exhausted: BTreeMap<ExhaustedResource, u64>,
     /// A single load at a given rate, not a search.
@@ -86,6 +88,8 @@ impl<'a> Case<'a> {
                 }
             }
         }
+        let last = recording.trials.iter().rfind(|trial| in_degraded(&trial.number));
+        let held_back = last.and_then(|trial| trial.end.as_ref()?.held_back.as_ref());
         let invalid = |trial: &&'a Trial| trial.end.iter().flat_map(|end| &end.invalid);
         Self {
             place,
@@ -102,6 +106,7 @@ impl<'a> Case<'a> {
             looks,
             is_load: recording.trials.iter().all(|trial| trial.purpose == Purpose::Load),
             recovered: split.recovered,
+            held_back,
             exhausted,
             void_reasons: split.void_trials.iter().flat_map(invalid).collect(),
         }

@@ -76,7 +76,7 @@ pub fn diagnose(recording: &ObservedRun) -> Diagnosis {
 
 /// Diagnoses the running trial. It is not judged yet, so only its own seconds tell whether it is degraded.
 pub fn diagnose_ongoing(recording: &ObservedRun) -> Diagnosis {
-    let end = TrialEnd { loaded: Nanos(u64::MAX), good: true, invalid: Vec::new() };
+    let end = TrialEnd { loaded: Nanos(u64::MAX), good: true, invalid: Vec::new(), held_back: None };
     let last = recording.trials.last().cloned();
     let now = last.map(|trial| Trial { purpose: Purpose::Load, end: Some(end), ..trial });
     diagnose(&ObservedRun { trials: now.into_iter().collect(), ..recording.without_trials() })

@@ -2,7 +2,10 @@
 
 use crate::freezes::FreezeDetector;
 use record::watch::{CloserLook, WatchCoverage, Window};
-use record::{Caveat, Event, Failure, Judgement, MachineCosts, Outcomes, Purpose, SearchEnd, Slice, Verdict};
+use record::{
+    Caveat, CaveatDetails, CaveatKind, Event, Failure, Judgement, MachineCosts, Outcomes, Purpose, SearchEnd,
+    Slice, Verdict,
+};
 use std::collections::BTreeMap;
 use units::{Nanos, Rate};
 
@@ -56,6 +59,8 @@ pub(crate) struct TrialEnd {
     pub loaded: Nanos,
     pub good: bool,
     pub invalid: Vec<Caveat>,
+    /// Answers held back by delayed acknowledgements, if a good part was.
+    pub held_back: Option<CaveatDetails>,
 }
 
 /// Figures of a second of load.
@@ -178,7 +183,10 @@ impl ObservedRun {
             Event::TrialDone { trial, result, judgement } => {
                 let Judgement { good, invalid, .. } = judgement.clone();
                 if let Some(trial) = self.trial(*trial) {
-                    trial.end = Some(TrialEnd { loaded: result.loaded, good, invalid });
+                    let held_back =
+                        result.caveats.iter().find(|caveat| caveat.doubt == CaveatKind::DelayedAcks);
+                    let held_back = held_back.and_then(|caveat| caveat.grounds.clone());
+                    trial.end = Some(TrialEnd { loaded: result.loaded, good, invalid, held_back });
                 }
             }
             Event::RunEnded(end) => end.verdict.iter().for_each(|verdict| self.set_verdict(verdict)),

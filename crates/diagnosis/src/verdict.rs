@@ -69,6 +69,7 @@ fn explains(cause: Cause, symptom: Cause) -> bool {
         // Arrivals in a freeze wait in the accept queue; what holds all the time has its own rule.
         Freeze => matches!(symptom, AcceptQueue | Inside | Retransmissions),
         AcceptQueue => symptom == Retransmissions,
+        DelayedAcks => matches!(symptom, Workers | Downstream | Inside | AcceptQueue),
         Safepoint => symptom == Freeze,
         Inside => false,
     }

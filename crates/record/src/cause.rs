@@ -63,6 +63,7 @@ impl Cause {
             | Disk
             | Retransmissions
             | PacketDrops
+            | DelayedAcks
             | Tracking
             | PostgresCheckpoints => false,
         }
@@ -126,6 +127,8 @@ causes! {
     Retransmissions = "retransmissions", "segments lost on the way";
     /// An interface, or the kernel behind it, drops packets.
     PacketDrops = "packet-drops", "packets dropped";
+    /// Answers wait for a delayed acknowledgement between their pieces.
+    DelayedAcks = "delayed-acks", "delayed acknowledgements";
     /// The firewall's table of connections.
     Tracking = "tracking", "the firewall's table of connections";
     /// The speed of a network link.

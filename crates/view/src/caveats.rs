@@ -53,15 +53,18 @@ pub(crate) fn lines(view: &RunView) -> Vec<Text> {
 }
 
 /// Each caveat in words; last those of trials that do not count anyway. Omits what the verdict already says where torment was the limit or
-/// fell behind.
+/// fell behind, or answers waited for acknowledgements.
 pub(crate) fn caveat_texts(view: &RunView) -> Vec<(&Caveat, String)> {
     let by_generator =
         view.is_generator_limited() || view.cause() == Some(Cause::Generator) || fell_behind(view).is_some();
     let void = |kind: &CaveatKind| {
         view.trials.iter().filter(|trial| trial.void_reasons().iter().any(|c| c.doubt == *kind)).count()
     };
-    let counted =
-        collect(view).into_iter().filter(|(caveat, _)| !(by_generator && caveat.doubt.is_generator()));
+    let by_acks = view.cause() == Some(Cause::DelayedAcks);
+    let is_said = |kind: &CaveatKind| {
+        by_generator && kind.is_generator() || by_acks && *kind == CaveatKind::DelayedAcks
+    };
+    let counted = collect(view).into_iter().filter(|(caveat, _)| !is_said(&caveat.doubt));
     let mut counted: Vec<(bool, &Caveat, usize)> = counted
         .map(|(caveat, trials)| (trials > 0 && void(&caveat.doubt) == trials, caveat, trials))
         .collect();

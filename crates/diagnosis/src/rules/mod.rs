@@ -3,6 +3,7 @@
 mod checkpoints;
 mod contention;
 mod database;
+mod delayed_acks;
 mod event_loop;
 mod freeze;
 mod generator;
@@ -44,6 +45,7 @@ pub(crate) const ALL: &[fn(&Case<'_>) -> Option<RuleFinding>] = &[
     outside::downstream,
     outside::disk,
     hidden_pool::hidden_queue,
+    delayed_acks::delayed_acks,
     network::bandwidth,
     network::conntrack,
     network::drops,

@@ -75,6 +75,7 @@ pub struct Load {
     pub window: Window,
     pub good: bool,
     pub invalid: Vec<Caveat>,
+    pub caveats: Vec<Caveat>,
     pub failures: Vec<(Failure, u64)>,
     /// Observations of each of its five seconds, if they differ.
     pub each: Vec<Window>,
@@ -94,6 +95,7 @@ pub fn load(rate: f64, answered: f64, outstanding: f64, response_ms: u64, window
         window,
         good,
         invalid: Vec::new(),
+        caveats: Vec::new(),
         failures: Vec::new(),
         each: Vec::new(),
         still: None,
@@ -232,7 +234,7 @@ pub fn recorded_at(costs: Option<MachineCosts>, places: Vec<PlaceWindows>, loads
                 hopeless: false,
                 total,
                 recovery: Recovery::NotNeeded,
-                caveats: Vec::new(),
+                caveats: load.caveats,
                 members: Vec::new(),
             }),
             judgement: Judgement {

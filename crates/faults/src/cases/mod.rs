@@ -21,13 +21,14 @@ mod tests {
     use std::collections::BTreeSet;
 
     /// Causes without a case yet; a new one needs a case.
-    const WITHOUT: [Cause; 9] = [
+    const WITHOUT: [Cause; 10] = [
         Cause::OwnDescriptors,
         Cause::Inside,
         Cause::Freeze,
         Cause::Safepoint,
         Cause::Retransmissions,
         Cause::PacketDrops,
+        Cause::DelayedAcks,
         Cause::Tracking,
         Cause::Bandwidth,
         Cause::PostgresCheckpoints,

@@ -117,7 +117,7 @@ fn charts(cause: Cause) -> &'static str {
     use Cause::*;
     match cause {
         Generator | Ports | OwnDescriptors | Neighbour | Disk => "machine",
-        AcceptQueue | Retransmissions | PacketDrops | Tracking | Bandwidth => "sockets",
+        AcceptQueue | Retransmissions | PacketDrops | DelayedAcks | Tracking | Bandwidth => "sockets",
         TaskLimit | CpuQuota | Freeze | Cpu | Pool | Workers | Lock | Downstream | Inside => "threads",
         MemoryLimit => "memory",
         Gc | Safepoint | ColdJit => "jvm",

@@ -1,6 +1,7 @@
 //! Each rule against hand-made windows: what it reports, and that similar rules stay silent.
 
 mod checkpoints;
+mod delayed_acks;
 mod downstream;
 mod event_loop;
 mod freeze;
