@@ -50,14 +50,11 @@ pub struct MemberFigures {
     /// Answers after which its target closes each connection unannounced, if it does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answers_each: Option<u64>,
-    /// Answers over HTTP/1 of which the first bytes arrived before the last.
-    #[serde(default, skip_serializing_if = "crate::slice::is_zero")]
-    pub in_pieces: u64,
-    /// Of them, those whose last bytes came as long after the first as the kernel delays an acknowledgement.
+    /// Answers over HTTP/1 whose last bytes came as long after the first as the kernel delays an acknowledgement.
     #[serde(default, skip_serializing_if = "crate::slice::is_zero")]
     pub held_back: u64,
     /// The sum of these pauses.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_no_time")]
     pub held_back_time: Nanos,
     /// Acknowledgements delayed in its network namespace (`TcpExtDelayedACKs`), those on idle connections included. None if unreadable.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -88,6 +85,10 @@ pub struct LostMember {
     pub unaccounted: u64,
     /// The reason, as far as known.
     pub why: String,
+}
+
+fn is_no_time(time: &Nanos) -> bool {
+    *time == Nanos::ZERO
 }
 
 impl MemberFigures {

@@ -1,4 +1,4 @@
-//! Counts answers that arrive in pieces, and those whose last piece the server's kernel seems to hold back.
+//! Counts answers of which the server's kernel seems to hold back the last piece.
 //!
 //! Nagle's algorithm (RFC 9293 §3.7.4) holds back a small piece until the one before is acknowledged, and Linux
 //! delays that acknowledgement by 40 ms (`TCP_DELACK_MIN`) unless a request carries it earlier.
@@ -12,17 +12,16 @@ use units::Nanos;
 /// (1 to 10 ms, `CONFIG_HZ`) makes it longer. With ticks of 4 ms, 40.0 to 48.0 ms were measured.
 const DELAY: RangeInclusive<u64> = 38_000_000..=50_000_000;
 
-/// One loop's counts in the current or last trial.
+/// One loop's count in the current or last trial.
 #[derive(Default)]
 pub(crate) struct PieceCounts {
-    in_pieces: AtomicU64,
     held_back: AtomicU64,
     held_back_ns: AtomicU64,
 }
 
 impl PieceCounts {
     pub fn clear(&self) {
-        for count in [&self.in_pieces, &self.held_back, &self.held_back_ns] {
+        for count in [&self.held_back, &self.held_back_ns] {
             count.store(0, Ordering::Relaxed);
         }
     }
@@ -30,7 +29,6 @@ impl PieceCounts {
     /// The first and the last bytes of an answer arrived at these moments.
     pub fn note(&self, first_ns: u64, last_ns: u64) {
         let pause = last_ns.saturating_sub(first_ns);
-        self.in_pieces.fetch_add(1, Ordering::Relaxed);
         if DELAY.contains(&pause) {
             self.held_back.fetch_add(1, Ordering::Relaxed);
             self.held_back_ns.fetch_add(pause, Ordering::Relaxed);
@@ -38,7 +36,6 @@ impl PieceCounts {
     }
 
     pub fn add_to(&self, figures: &mut MemberFigures) {
-        figures.in_pieces += self.in_pieces.load(Ordering::Relaxed);
         figures.held_back += self.held_back.load(Ordering::Relaxed);
         figures.held_back_time += Nanos(self.held_back_ns.load(Ordering::Relaxed));
     }
@@ -68,8 +65,7 @@ mod tests {
         loops[1].note(ms(10), ms(100));
         let mut figures = MemberFigures::default();
         loops.iter().for_each(|counts| counts.add_to(&mut figures));
-        assert_eq!((figures.in_pieces, figures.held_back), (5, 2));
-        assert_eq!(figures.held_back_time, Nanos(ms(44 + 40)));
+        assert_eq!((figures.held_back, figures.held_back_time), (2, Nanos(ms(44 + 40))));
     }
 
     #[test]

@@ -117,7 +117,6 @@ mod tests {
     fn answers_held_back_are_told_if_acknowledgements_were_delayed() {
         let ms = Nanos::from_millis;
         let held = |held_back: u64, delayed_acks| MemberFigures {
-            in_pieces: 500,
             held_back,
             held_back_time: ms(44) * held_back,
             delayed_acks,

@@ -43,7 +43,6 @@ fn answered_apart(nagle: bool) -> MemberFigures {
 fn the_rest_waits_for_a_delayed_acknowledgement() {
     let figures = answered_apart(true);
     assert!((200..=400).contains(&figures.held_back), "{figures:?}");
-    assert!((figures.held_back..=400).contains(&figures.in_pieces), "of this trial alone: {figures:?}");
     assert!(figures.delayed_acks.is_some_and(|acks| acks >= figures.held_back), "{figures:?}");
     let mean = figures.held_back_time.0 / figures.held_back;
     assert!((MS * 38..=MS * 50).contains(&Nanos(mean)), "{figures:?}");
