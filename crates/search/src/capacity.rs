@@ -4,6 +4,7 @@
 //! normal; centre and spread are estimated together, on a grid, from all trials (a censored regression, Tobin 1958, with its posterior
 //! instead of a point). The quantiles of that distribution are the limits: the rate held in nine in ten trials, and in half of them.
 
+use crate::moving::{Shape, TrialParts, posterior};
 use stats::Estimate;
 use std::f64::consts::SQRT_2;
 
@@ -28,6 +29,14 @@ const TAIL_PROBABILITY: f64 = 0.015;
 const TAIL_PROBABILITY_MOVING: f64 = 0.001;
 /// For a sinking target, of which only good and bad are known.
 const TAIL_PROBABILITY_SINKING: f64 = 0.006;
+
+/// The same if what it did in each part of its trials is known, of at least this many.
+const TAIL_PROBABILITY_PARTS: f64 = 0.003;
+const MIN_WITH_PARTS: usize = 3;
+/// Then the probability that whole trials tell of it what parts do not: that they are independent and normal, but parts are not.
+const WHOLE_PROBABILITY: f64 = 0.5;
+/// A cell that weighs less than this, relative to the heaviest, is left out.
+const MIN_WEIGHT: f64 = 1e-9;
 
 /// What one trial says about the capacity while it lasted, in requests per second.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -59,11 +68,25 @@ impl Observation {
     }
 }
 
+/// A cell of the grid.
+#[derive(Debug, Clone, Copy)]
+pub struct Cell {
+    /// Logarithm of the rate.
+    pub centre: f64,
+    /// Standard deviation of the logarithm between trials.
+    pub spread: f64,
+    /// The posterior probability; a logarithm until all are known.
+    pub weight: f64,
+    /// Which shape the distribution has, if it is not normal.
+    pub shape: Option<usize>,
+}
+
 /// The capacity by all trials together.
 #[derive(Debug, Clone)]
 pub struct Capacity {
-    /// Centre, spread and weight of each grid cell; the weights sum to one.
-    cells: Vec<(f64, f64, f64)>,
+    /// The weights sum to one.
+    cells: Vec<Cell>,
+    shapes: Vec<Shape>,
     /// Probability outside an interval, on each side.
     tail_probability: f64,
 }
@@ -74,9 +97,15 @@ impl Capacity {
         Self::fit(observations, PRIOR, TAIL_PROBABILITY)
     }
 
-    /// The same for a target that moves.
-    pub fn of_moving(observations: &[Observation]) -> Option<Self> {
-        Self::fit(observations, PRIOR_MOVING, TAIL_PROBABILITY_MOVING)
+    /// The same for a target that moves, of whose trials `parts` are known too, in the same order.
+    pub fn of_moving(observations: &[Observation], parts: &TrialParts) -> Option<Self> {
+        let whole = Self::fit(observations, PRIOR_MOVING, TAIL_PROBABILITY_MOVING);
+        if parts.measured() < MIN_WITH_PARTS {
+            return whole;
+        }
+        let (cells, shapes) = posterior(observations, parts);
+        let by_parts = Self { cells: normalised(cells), shapes, tail_probability: TAIL_PROBABILITY_PARTS };
+        Some(by_parts.mixed_with(whole.as_ref(), WHOLE_PROBABILITY))
     }
 
     /// The same for a sinking target.
@@ -91,33 +120,19 @@ impl Capacity {
         if !measured && !bounded {
             return None;
         }
-        let mut cells = Self::cells(observations, mean_log(observations), prior);
-        let max_log = cells.iter().map(|cell| cell.2).fold(f64::NEG_INFINITY, f64::max);
-        cells.iter_mut().for_each(|cell| cell.2 = (cell.2 - max_log).exp());
-        let sum: f64 = cells.iter().map(|cell| cell.2).sum();
-        cells.iter_mut().for_each(|cell| cell.2 /= sum);
-        Some(Self { cells, tail_probability })
+        let cells = Self::cells(observations, mean_log(observations), prior);
+        Some(Self { cells: normalised(cells), shapes: Vec::new(), tail_probability })
     }
 
     /// Grid of centres around `middle` and spreads, with the log-likelihood of each given all observations.
-    fn cells(observations: &[Observation], middle: f64, prior: f64) -> Vec<(f64, f64, f64)> {
-        let logs = observations.iter().map(|one| one.rate().ln());
-        let furthest = logs.map(|log| (log - middle).abs()).fold(0.01, f64::max) + 1.0;
+    fn cells(observations: &[Observation], middle: f64, prior: f64) -> Vec<Cell> {
         let mut cells = Vec::with_capacity(SPREAD_COUNT * (2 * DISTANCE_COUNT + 1));
-        let step = (furthest / MIN_DISTANCE).powf(1.0 / (DISTANCE_COUNT - 1) as f64);
-        let distance = |place: usize| MIN_DISTANCE * step.powi(place as i32);
-        for place in 0..=2 * DISTANCE_COUNT {
-            let (centre, width) = match place.cmp(&DISTANCE_COUNT) {
-                std::cmp::Ordering::Equal => (middle, MIN_DISTANCE),
-                std::cmp::Ordering::Less => cell_at(middle, -1.0, distance(DISTANCE_COUNT - 1 - place), step),
-                std::cmp::Ordering::Greater => {
-                    cell_at(middle, 1.0, distance(place - DISTANCE_COUNT - 1), step)
-                }
-            };
+        for (centre, width) in grid(middle, observations.iter().map(|one| one.rate().ln())) {
             for spread in spreads() {
                 let log_likelihood: f64 =
                     observations.iter().map(|one| likelihood(*one, centre, spread)).sum();
-                cells.push((centre, spread, log_likelihood + width.ln() - prior * spread.ln()));
+                let weight = log_likelihood + width.ln() - prior * spread.ln();
+                cells.push(Cell { centre, spread, weight, shape: None });
             }
         }
         cells
@@ -127,7 +142,7 @@ impl Capacity {
     /// `moving`.
     pub fn odds_of_sinking(sunk: &[Observation], moving: &[Observation]) -> f64 {
         let middle = mean_log(moving);
-        let evidence = |said| log_sum(Self::cells(said, middle, PRIOR).into_iter().map(|cell| cell.2));
+        let evidence = |said| log_sum(Self::cells(said, middle, PRIOR).into_iter().map(|cell| cell.weight));
         // A measurement under both hypotheses says nothing of a queue.
         let sank = moving.iter().zip(sunk).filter(|(_, sunk)| sunk.measured().is_none());
         let logs: Vec<f64> = sank.filter_map(|(did, _)| did.measured()).map(f64::ln).collect();
@@ -146,8 +161,14 @@ impl Capacity {
     /// A mixture: the other with this probability, else this.
     pub fn mixed_with(mut self, other: Option<&Self>, probability: f64) -> Self {
         if let Some(other) = other {
-            self.cells.iter_mut().for_each(|cell| cell.2 *= 1.0 - probability);
-            self.cells.extend(other.cells.iter().map(|cell| (cell.0, cell.1, cell.2 * probability)));
+            let first = self.shapes.len();
+            self.cells.iter_mut().for_each(|cell| cell.weight *= 1.0 - probability);
+            self.cells.extend(other.cells.iter().map(|cell| Cell {
+                weight: cell.weight * probability,
+                shape: cell.shape.map(|shape| first + shape),
+                ..*cell
+            }));
+            self.shapes.extend_from_slice(&other.shapes);
         }
         self
     }
@@ -155,7 +176,9 @@ impl Capacity {
     /// The rate that this share of trials hold: the median of the posterior, with its interval.
     pub fn held_by(&self, share: f64) -> Estimate {
         let deviation = normal_quantile(1.0 - share);
-        let rates = self.cells.iter().map(|(centre, spread, weight)| (centre + deviation * spread, *weight));
+        let offsets: Vec<f64> = self.shapes.iter().map(|shape| shape.held_by(share)).collect();
+        let offset = |cell: &Cell| cell.shape.map_or(deviation * cell.spread, |shape| offsets[shape]);
+        let rates = self.cells.iter().map(|cell| (cell.centre + offset(cell), cell.weight));
         let mut rates: Vec<(f64, f64)> = rates.collect();
         rates.sort_by(|a, b| a.0.total_cmp(&b.0));
         let at = |part: f64| {
@@ -171,13 +194,34 @@ impl Capacity {
 
     /// The probability that the capacity's spread exceeds this share.
     pub fn spreads_beyond(&self, share: f64) -> f64 {
-        self.cells.iter().filter(|cell| cell.1 > share).map(|cell| cell.2).sum()
+        self.cells.iter().filter(|cell| cell.spread > share).map(|cell| cell.weight).sum()
     }
 
     /// The standard deviation of the capacity between trials, as a share.
     pub fn spread(&self) -> f64 {
-        self.cells.iter().map(|(_, spread, weight)| spread.ln() * weight).sum::<f64>().exp()
+        self.cells.iter().map(|cell| cell.spread.ln() * cell.weight).sum::<f64>().exp()
     }
+}
+
+/// The cells that weigh anything, by their log-likelihoods.
+fn normalised(mut cells: Vec<Cell>) -> Vec<Cell> {
+    let max_log = cells.iter().map(|cell| cell.weight).fold(f64::NEG_INFINITY, f64::max);
+    cells.iter_mut().for_each(|cell| cell.weight = (cell.weight - max_log).exp());
+    cells.retain(|cell| cell.weight > MIN_WEIGHT);
+    let sum: f64 = cells.iter().map(|cell| cell.weight).sum();
+    cells.iter_mut().for_each(|cell| cell.weight /= sum);
+    cells
+}
+
+/// Centres around `middle` that reach beyond what was seen, each with the width of its cell; as logarithms.
+pub(crate) fn grid(middle: f64, seen: impl Iterator<Item = f64>) -> Vec<(f64, f64)> {
+    let furthest = seen.map(|log| (log - middle).abs()).fold(0.01, f64::max) + 1.0;
+    let step = (furthest / MIN_DISTANCE).powf(1.0 / (DISTANCE_COUNT - 1) as f64);
+    let beside = |sign: f64| {
+        (0..DISTANCE_COUNT)
+            .map(move |place| cell_at(middle, sign, MIN_DISTANCE * step.powi(place as i32), step))
+    };
+    beside(-1.0).rev().chain([(middle, MIN_DISTANCE)]).chain(beside(1.0)).collect()
 }
 
 fn spreads() -> impl Iterator<Item = f64> {

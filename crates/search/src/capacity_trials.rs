@@ -2,6 +2,7 @@
 
 use crate::bounds::rounded;
 use crate::capacity::{Capacity, Observation};
+use crate::moving::TrialParts;
 use crate::narrow::{NextTrial, RateRange};
 use crate::trial::FullTrial;
 use plan::Goal;
@@ -103,10 +104,18 @@ impl CapacityTrials {
         if self.is_moving {
             let (moving, shallow) = (self.moving(), self.shallow());
             self.sinking_probability = self.likely_both(&shallow, &moving);
-            let known = Capacity::of_moving(&moving).or(self.capacity.take());
-            let other = Capacity::of_moving(&shallow).filter(|_| self.sinking_probability > 0.0);
+            let known = self.fit_moving(&moving).or(self.capacity.take());
+            let other = (self.sinking_probability > 0.0).then(|| self.fit_moving(&shallow)).flatten();
             self.capacity = known.map(|known| known.mixed_with(other.as_ref(), self.sinking_probability));
         }
+    }
+
+    fn fit_moving(&self, observations: &[Observation]) -> Option<Capacity> {
+        let of_each = self.trials.iter().zip(observations);
+        let throughputs = of_each.map(|(trial, said)| trial.throughputs(*said)).collect();
+        // An overload may be given more time to drain; what is held must be answered within the usual.
+        let drain = self.trials.iter().map(|trial| trial.drain).fold(f64::INFINITY, f64::min);
+        Capacity::of_moving(observations, &TrialParts { throughputs, drain })
     }
 
     /// The observations, for a target that moves.

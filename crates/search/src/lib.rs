@@ -16,6 +16,7 @@ mod curve;
 mod divergence;
 mod drift;
 mod judge;
+mod moving;
 mod narrow;
 mod search;
 mod threshold;

@@ -1,6 +1,7 @@
 //! A full trial, and what it says of the capacity.
 
 use crate::capacity::Observation;
+use crate::moving::{PARTS, Throughputs};
 use record::{BLOCK, TrialResult};
 use units::Rate;
 
@@ -16,6 +17,9 @@ const FULL_SHARE: f64 = 0.95;
 /// is not long for that long, over as long as it is, but at least half a second.
 const COUNTED_BLOCKS: usize = (2_000_000_000 / BLOCK.0) as usize;
 const MIN_COUNTED_BLOCKS: usize = COUNTED_BLOCKS / 4;
+
+/// What was lost says when only roughly: of a trial that lost more, nothing is known of its parts.
+const MAX_LOST_SHARE: f64 = 0.01;
 
 /// A trial that the limits are estimated from.
 #[derive(Debug, Clone, Copy)]
@@ -36,6 +40,10 @@ pub struct FullTrial {
     refused: bool,
     /// The most it did in two seconds under a long queue, in requests per second; none if there was none.
     pub crowded_rate: Option<f64>,
+    /// What it did in each part.
+    throughputs: Option<Throughputs>,
+    /// How long its drain was, in such parts.
+    pub drain: f64,
 }
 
 impl FullTrial {
@@ -51,7 +59,14 @@ impl FullTrial {
             bad,
             refused: 2 * result.total.outcomes.failed > bad,
             crowded_rate: crowded_rate(result),
+            throughputs: throughputs(result),
+            drain: PARTS as f64 * result.drain.as_secs_f64() / result.loaded.as_secs_f64(),
         }
+    }
+
+    /// What it did in each part, if that measured the target.
+    pub fn throughputs(&self, observation: Observation) -> Option<Throughputs> {
+        self.throughputs.filter(|_| observation.measured().is_some())
     }
 
     /// Whether it held.
@@ -84,6 +99,24 @@ impl FullTrial {
             said => said,
         }
     }
+}
+
+/// What the target did in each part of the load: offered, less growth of what was outstanding. None if much was lost: when is unknown.
+fn throughputs(result: &TrialResult) -> Option<Throughputs> {
+    let total = &result.total;
+    let o = &total.outcomes;
+    let lost = (o.failed + o.refused + o.timeout + o.unsent) as f64 > MAX_LOST_SHARE * total.due as f64;
+    let blocks = total.outstanding.len();
+    if lost || blocks < 2 * PARTS {
+        return None;
+    }
+    let offered = Rate::of(total.due, result.loaded).0;
+    let seconds = result.loaded.as_secs_f64() / PARTS as f64;
+    let held = |part: usize| match part * (blocks - 1) / PARTS {
+        0 => 0.0,
+        block => total.outstanding[block],
+    };
+    Some(std::array::from_fn(|part| (offered - (held(part + 1) - held(part)) / seconds).max(0.0)))
 }
 
 /// The most the target did in two seconds with at least half of its longest queue waiting, in requests per second: offered, less growth
