@@ -31,7 +31,7 @@ const TAIL_PROBABILITY_MOVING: f64 = 0.001;
 const TAIL_PROBABILITY_SINKING: f64 = 0.006;
 
 /// The same if what it did in each part of its trials is known, of at least this many.
-const TAIL_PROBABILITY_PARTS: f64 = 0.003;
+const TAIL_PROBABILITY_PARTS: f64 = 0.006;
 const MIN_WITH_PARTS: usize = 3;
 /// Then the probability that whole trials tell of it what parts do not: that they are independent and normal, but parts are not.
 const WHOLE_PROBABILITY: f64 = 0.5;
@@ -100,7 +100,7 @@ impl Capacity {
     /// The same for a target that moves, of whose trials `parts` are known too, in the same order.
     pub fn of_moving(observations: &[Observation], parts: &TrialParts) -> Option<Self> {
         let whole = Self::fit(observations, PRIOR_MOVING, TAIL_PROBABILITY_MOVING);
-        if parts.measured() < MIN_WITH_PARTS {
+        if parts.measured() < MIN_WITH_PARTS || parts.are_in_two_groups() {
             return whole;
         }
         let (cells, shapes) = posterior(observations, parts);
