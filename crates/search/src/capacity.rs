@@ -4,7 +4,9 @@
 //! normal; centre and spread are estimated together, on a grid, from all trials (a censored regression, Tobin 1958, with its posterior
 //! instead of a point). The quantiles of that distribution are the limits: the rate held in nine in ten trials, and in half of them.
 
+use crate::grid::{Cell, grid, normalised};
 use crate::moving::{Shape, TrialParts, posterior};
+use crate::observation::Observation;
 use stats::Estimate;
 use std::f64::consts::SQRT_2;
 
@@ -18,9 +20,6 @@ const PRIOR: f64 = 0.4;
 const PRIOR_MOVING: f64 = -0.5;
 /// A sinking target differs from trial to trial in when it tips over, not in what it can do: large spreads are as unlikely as for a steady one.
 const PRIOR_SINKING: f64 = 0.4;
-/// Centre distances on each side of the middle of what was seen: from the least to this, by equal ratios.
-const DISTANCE_COUNT: usize = 80;
-const MIN_DISTANCE: f64 = 1e-4;
 /// What a sinking target does under a queue lies within this much, as a logarithm, below what it holds; at least a third of it.
 const MAX_SUNK_LOG: f64 = 1.1;
 /// Probability outside an interval, on each side: it holds the truth with 95 %.
@@ -35,51 +34,6 @@ const TAIL_PROBABILITY_PARTS: f64 = 0.006;
 const MIN_WITH_PARTS: usize = 3;
 /// Then the probability that whole trials tell of it what parts do not: that they are independent and normal, but parts are not.
 const WHOLE_PROBABILITY: f64 = 0.5;
-/// A cell that weighs less than this, relative to the heaviest, is left out.
-const MIN_WEIGHT: f64 = 1e-9;
-
-/// What one trial says about the capacity while it lasted, in requests per second.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Observation {
-    /// It was overloaded, and kept up this much.
-    Measured(f64),
-    /// It kept up with the offered rate.
-    AtLeast(f64),
-    /// It did not keep up; how much it did is unknown.
-    Below(f64),
-    /// It did this much under a long queue, and did not keep up with the rate.
-    Between(f64, f64),
-}
-
-impl Observation {
-    /// The capacity, if it was measured.
-    pub fn measured(&self) -> Option<f64> {
-        match self {
-            Self::Measured(rate) => Some(*rate),
-            _ => None,
-        }
-    }
-
-    /// The same, or the bound.
-    pub fn rate(self) -> f64 {
-        match self {
-            Self::Measured(rate) | Self::AtLeast(rate) | Self::Below(rate) | Self::Between(_, rate) => rate,
-        }
-    }
-}
-
-/// A cell of the grid.
-#[derive(Debug, Clone, Copy)]
-pub struct Cell {
-    /// Logarithm of the rate.
-    pub centre: f64,
-    /// Standard deviation of the logarithm between trials.
-    pub spread: f64,
-    /// The posterior probability; a logarithm until all are known.
-    pub weight: f64,
-    /// Which shape the distribution has, if it is not normal.
-    pub shape: Option<usize>,
-}
 
 /// The capacity by all trials together.
 #[derive(Debug, Clone)]
@@ -126,7 +80,7 @@ impl Capacity {
 
     /// Grid of centres around `middle` and spreads, with the log-likelihood of each given all observations.
     fn cells(observations: &[Observation], middle: f64, prior: f64) -> Vec<Cell> {
-        let mut cells = Vec::with_capacity(SPREAD_COUNT * (2 * DISTANCE_COUNT + 1));
+        let mut cells = Vec::new();
         for (centre, width) in grid(middle, observations.iter().map(|one| one.rate().ln())) {
             for spread in spreads() {
                 let log_likelihood: f64 =
@@ -203,27 +157,6 @@ impl Capacity {
     }
 }
 
-/// The cells that weigh anything, by their log-likelihoods.
-fn normalised(mut cells: Vec<Cell>) -> Vec<Cell> {
-    let max_log = cells.iter().map(|cell| cell.weight).fold(f64::NEG_INFINITY, f64::max);
-    cells.iter_mut().for_each(|cell| cell.weight = (cell.weight - max_log).exp());
-    cells.retain(|cell| cell.weight > MIN_WEIGHT);
-    let sum: f64 = cells.iter().map(|cell| cell.weight).sum();
-    cells.iter_mut().for_each(|cell| cell.weight /= sum);
-    cells
-}
-
-/// Centres around `middle` that reach beyond what was seen, each with the width of its cell; as logarithms.
-pub(crate) fn grid(middle: f64, seen: impl Iterator<Item = f64>) -> Vec<(f64, f64)> {
-    let furthest = seen.map(|log| (log - middle).abs()).fold(0.01, f64::max) + 1.0;
-    let step = (furthest / MIN_DISTANCE).powf(1.0 / (DISTANCE_COUNT - 1) as f64);
-    let beside = |sign: f64| {
-        (0..DISTANCE_COUNT)
-            .map(move |place| cell_at(middle, sign, MIN_DISTANCE * step.powi(place as i32), step))
-    };
-    beside(-1.0).rev().chain([(middle, MIN_DISTANCE)]).chain(beside(1.0)).collect()
-}
-
 fn spreads() -> impl Iterator<Item = f64> {
     let ratio = SPREAD_RANGE.1 / SPREAD_RANGE.0;
     (0..SPREAD_COUNT)
@@ -243,11 +176,6 @@ fn log_sum(logs: impl Iterator<Item = f64>) -> f64 {
     let logs: Vec<f64> = logs.collect();
     let max_log = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     max_log + logs.iter().map(|log| (log - max_log).exp()).sum::<f64>().ln()
-}
-
-/// A centre at this distance, and the width of its cell.
-fn cell_at(middle: f64, sign: f64, distance: f64, step: f64) -> (f64, f64) {
-    (middle + sign * distance, distance * (step.sqrt() - 1.0 / step.sqrt()))
 }
 
 /// The log density, or log probability, of an observation.

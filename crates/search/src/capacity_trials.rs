@@ -1,9 +1,10 @@
 //! The limit as a distribution: what the trials say of it, which rate tells most next, and when it is known.
 
 use crate::bounds::rounded;
-use crate::capacity::{Capacity, Observation};
+use crate::capacity::Capacity;
 use crate::moving::TrialParts;
 use crate::narrow::{NextTrial, RateRange};
+use crate::observation::Observation;
 use crate::trial::FullTrial;
 use plan::Goal;
 use record::{Limit, LimitUnit};

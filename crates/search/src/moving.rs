@@ -6,7 +6,8 @@
 //! deviation, share and correlation time are estimated together, on a grid. The rate that a trial of such a target holds follows by
 //! simulation.
 
-use crate::capacity::{Cell, Observation, grid};
+use crate::grid::{Cell, grid};
+use crate::observation::Observation;
 use units::random::{Random, unit_float};
 
 /// Parts of a trial.

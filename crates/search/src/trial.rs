@@ -1,7 +1,7 @@
 //! A full trial, and what it says of the capacity.
 
-use crate::capacity::Observation;
 use crate::moving::{PARTS, Throughputs};
+use crate::observation::Observation;
 use record::{BLOCK, TrialResult};
 use units::Rate;
 

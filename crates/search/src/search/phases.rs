@@ -4,7 +4,6 @@ use super::proposal::{CONTRADICTION_FACTOR, LOOK_ABOVE, MAX_LOOKED_CHANGES};
 use super::{Baseline, CALM_SHARE, FASTER, MAX_CHECKS, Phase, Proposal, Search};
 use crate::background::LossOrigin;
 use crate::bounds::rounded;
-use crate::capacity::Observation;
 use crate::capacity_trials::CapacityTrials;
 use crate::classify::TrialAtLevel;
 use crate::curve::curve_point;
@@ -12,6 +11,7 @@ use crate::drift::{Reference, Shift};
 use crate::judge::{
     MAX_STEADY_DOUBT, SustainedRate, longest_freeze, overload_threshold, sustained_rate, would_have_held,
 };
+use crate::observation::Observation;
 use crate::trial::FullTrial;
 use crate::warm_up::{WarmUp, WindowMedian};
 use record::{Judgement, Purpose, SearchEnd, TrialResult};
