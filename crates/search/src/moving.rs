@@ -56,6 +56,8 @@ const LEAST: f64 = 0.02;
 const MAX_KURTOSIS_OF_TWO: f64 = -0.7;
 /// How much of what the parts say counts, for they are not quite normal.
 const TEMPER: f64 = 0.6;
+/// Kinds of target whose parts are less likely by this log-odds are not simulated: whatever the other trials said, they weigh nothing.
+const MAX_LESS_LIKELY: f64 = 100.0;
 
 /// What trials of a target hold, as a logarithm relative to its centre.
 #[derive(Debug, Clone)]
@@ -192,10 +194,14 @@ pub fn posterior(observations: &[Observation], parts: &TrialParts) -> (Vec<Cell>
     let centres = grid(unit.ln(), observations.iter().map(|said| said.rate().ln()));
     let numbers = normal_numbers();
     let (mut cells, mut shapes) = (Vec::new(), Vec::new());
-    for correlation in Correlation::all() {
-        let fit = PartsFit::new(&correlation, &relative);
-        for number in 0..DEVIATION_COUNT {
-            let deviation = DEVIATION * DEVIATION_RATIO.powi(number as i32);
+    let fits: Vec<_> =
+        Correlation::all().map(|correlation| (PartsFit::new(&correlation, &relative), correlation)).collect();
+    let deviations = || (0..DEVIATION_COUNT).map(|number| DEVIATION * DEVIATION_RATIO.powi(number as i32));
+    let best = |fit: &PartsFit, deviation| fit.log_likelihood(fit.sum / fit.ones, deviation);
+    let likeliest = fits.iter().flat_map(|(fit, _)| deviations().map(|deviation| best(fit, deviation)));
+    let least = likeliest.fold(f64::NEG_INFINITY, f64::max) - MAX_LESS_LIKELY;
+    for (fit, correlation) in &fits {
+        for deviation in deviations().filter(|deviation| best(fit, *deviation) >= least) {
             let shape = correlation.shape(deviation, parts.drain, &numbers);
             for (centre, width) in &centres {
                 let said: f64 = others.iter().map(|said| shape.log_likelihood(*said, *centre)).sum();
