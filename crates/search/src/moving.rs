@@ -56,7 +56,7 @@ const LEAST: f64 = 0.02;
 const MAX_KURTOSIS_OF_TWO: f64 = -0.7;
 /// How much of what the parts say counts, for they are not quite normal.
 const TEMPER: f64 = 0.6;
-/// Kinds of target whose parts are less likely by this log-odds are not simulated: whatever the other trials said, they weigh nothing.
+/// Kinds of target whose parts are less likely by this log-odds are not simulated: they would hardly weigh anything.
 const MAX_LESS_LIKELY: f64 = 100.0;
 
 /// What trials of a target hold, as a logarithm relative to its centre.

@@ -101,7 +101,7 @@ impl FullTrial {
     }
 }
 
-/// What the target did in each part of the load: offered, less growth of what was outstanding. None if much was lost: when is unknown.
+/// What the target did in each part of the load: offered, less growth of what was outstanding. None if it did nothing, or if much was lost: when is unknown.
 fn throughputs(result: &TrialResult) -> Option<Throughputs> {
     let total = &result.total;
     let o = &total.outcomes;
@@ -116,7 +116,9 @@ fn throughputs(result: &TrialResult) -> Option<Throughputs> {
         0 => 0.0,
         block => total.outstanding[block],
     };
-    Some(std::array::from_fn(|part| (offered - (held(part + 1) - held(part)) / seconds).max(0.0)))
+    let did: Throughputs =
+        std::array::from_fn(|part| (offered - (held(part + 1) - held(part)) / seconds).max(0.0));
+    did.iter().any(|did| *did > 0.0).then_some(did)
 }
 
 /// The most the target did in two seconds with at least half of its longest queue waiting, in requests per second: offered, less growth
