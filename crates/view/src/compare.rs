@@ -2,6 +2,7 @@
 
 mod chart;
 mod code;
+mod code_changes;
 mod comparability;
 mod compared_run;
 mod difference;

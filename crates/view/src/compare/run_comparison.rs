@@ -1,6 +1,6 @@
 //! Compares several runs with the first: each figure with its interval and meaning.
 
-use super::code::CodeChanges;
+use super::code_changes::CodeChanges;
 use super::comparability::comparability_caveats;
 use super::compared_run::ComparedRun;
 use super::difference::Significance;
