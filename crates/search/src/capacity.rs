@@ -5,10 +5,11 @@
 //! instead of a point). The quantiles of that distribution are the limits: the rate held in nine in ten trials, and in half of them.
 
 use crate::grid::{Cell, grid, normalised};
-use crate::moving::{Shape, TrialParts, posterior};
+use crate::moving::{Kinds, Shape, TrialParts, posterior};
 use crate::observation::Observation;
 use stats::Estimate;
 use std::f64::consts::SQRT_2;
+use std::sync::Arc;
 
 /// The smallest and largest spread considered, as shares.
 const SPREAD_RANGE: (f64, f64) = (5e-4, 0.5);
@@ -40,7 +41,7 @@ const WHOLE_PROBABILITY: f64 = 0.5;
 pub struct Capacity {
     /// The weights sum to one.
     cells: Vec<Cell>,
-    shapes: Vec<Shape>,
+    shapes: Vec<Arc<Shape>>,
     /// Probability outside an interval, on each side.
     tail_probability: f64,
 }
@@ -52,12 +53,12 @@ impl Capacity {
     }
 
     /// The same for a target that moves, of whose trials `parts` are known too, in the same order.
-    pub fn of_moving(observations: &[Observation], parts: &TrialParts) -> Option<Self> {
+    pub fn of_moving(observations: &[Observation], parts: &TrialParts, kinds: &mut Kinds) -> Option<Self> {
         let whole = Self::fit(observations, PRIOR_MOVING, TAIL_PROBABILITY_MOVING);
         if parts.measured() < MIN_WITH_PARTS || parts.are_in_two_groups() {
             return whole;
         }
-        let (cells, shapes) = posterior(observations, parts);
+        let (cells, shapes) = posterior(observations, parts, kinds);
         let by_parts = Self { cells: normalised(cells), shapes, tail_probability: TAIL_PROBABILITY_PARTS };
         Some(by_parts.mixed_with(whole.as_ref(), WHOLE_PROBABILITY))
     }
@@ -81,10 +82,11 @@ impl Capacity {
     /// Grid of centres around `middle` and spreads, with the log-likelihood of each given all observations.
     fn cells(observations: &[Observation], middle: f64, prior: f64) -> Vec<Cell> {
         let mut cells = Vec::new();
-        for (centre, width) in grid(middle, observations.iter().map(|one| one.rate().ln())) {
-            for spread in spreads() {
-                let log_likelihood: f64 =
-                    observations.iter().map(|one| likelihood(*one, centre, spread)).sum();
+        let logs: Vec<Observation> = observations.iter().map(|one| one.logs()).collect();
+        let spreads: Vec<f64> = spreads().collect();
+        for (centre, width) in grid(middle, logs.iter().map(|one| one.rate())) {
+            for spread in spreads.iter().copied() {
+                let log_likelihood: f64 = logs.iter().map(|one| likelihood(*one, centre, spread)).sum();
                 let weight = log_likelihood + width.ln() - prior * spread.ln();
                 cells.push(Cell { centre, spread, weight, shape: None });
             }
@@ -134,7 +136,7 @@ impl Capacity {
         let offset = |cell: &Cell| cell.shape.map_or(deviation * cell.spread, |shape| offsets[shape]);
         let rates = self.cells.iter().map(|cell| (cell.centre + offset(cell), cell.weight));
         let mut rates: Vec<(f64, f64)> = rates.collect();
-        rates.sort_by(|a, b| a.0.total_cmp(&b.0));
+        rates.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
         let at = |part: f64| {
             let mut sum = 0.0;
             let found = rates.iter().find(|(_, weight)| {
@@ -178,15 +180,15 @@ fn log_sum(logs: impl Iterator<Item = f64>) -> f64 {
     max_log + logs.iter().map(|log| (log - max_log).exp()).sum::<f64>().ln()
 }
 
-/// The log density, or log probability, of an observation.
+/// The log density, or log probability, of an observation, given as logarithms.
 fn likelihood(observation: Observation, centre: f64, spread: f64) -> f64 {
-    let deviation = (observation.rate().ln() - centre) / spread;
+    let deviation = (observation.rate() - centre) / spread;
     match observation {
         Observation::Measured(_) => -spread.ln() - deviation * deviation / 2.0,
         Observation::AtLeast(_) => normal_tail(deviation).max(1e-12).ln(),
         Observation::Below(_) => normal_tail(-deviation).max(1e-12).ln(),
         Observation::Between(least, _) => {
-            (normal_tail(-deviation) - normal_tail((centre - least.ln()) / spread)).max(1e-12).ln()
+            (normal_tail(-deviation) - normal_tail((centre - least) / spread)).max(1e-12).ln()
         }
     }
 }

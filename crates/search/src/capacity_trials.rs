@@ -2,7 +2,7 @@
 
 use crate::bounds::rounded;
 use crate::capacity::Capacity;
-use crate::moving::TrialParts;
+use crate::moving::{Kinds, TrialParts};
 use crate::narrow::{NextTrial, RateRange};
 use crate::observation::Observation;
 use crate::trial::FullTrial;
@@ -83,6 +83,7 @@ pub struct CapacityTrials {
     sinking_probability: f64,
     /// What it did for a second or two before the first trial, in requests per second.
     shown_rate: f64,
+    kinds: Kinds,
 }
 
 impl CapacityTrials {
@@ -111,12 +112,12 @@ impl CapacityTrials {
         }
     }
 
-    fn fit_moving(&self, observations: &[Observation]) -> Option<Capacity> {
+    fn fit_moving(&mut self, observations: &[Observation]) -> Option<Capacity> {
         let of_each = self.trials.iter().zip(observations);
         let throughputs = of_each.map(|(trial, said)| trial.throughputs(*said)).collect();
         // An overload may be given more time to drain; what is held must be answered within the usual.
         let drain = self.trials.iter().map(|trial| trial.drain).fold(f64::INFINITY, f64::min);
-        Capacity::of_moving(observations, &TrialParts { throughputs, drain })
+        Capacity::of_moving(observations, &TrialParts { throughputs, drain }, &mut self.kinds)
     }
 
     /// The observations, for a target that moves.

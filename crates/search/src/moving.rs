@@ -8,6 +8,7 @@
 
 use crate::grid::{Cell, grid};
 use crate::observation::Observation;
+use std::sync::Arc;
 use units::random::{Random, unit_float};
 
 /// Parts of a trial.
@@ -44,7 +45,7 @@ impl TrialParts {
 const CORRELATION_TIMES: [f64; 3] = [1.5, 4.0, 12.0];
 /// and shares of the variance that are correlated.
 const CORRELATED_SHARES: [f64; 4] = [0.2, 0.5, 0.8, 1.0];
-/// Standard deviations of a part considered, as shares of the centre: the smallest, the ratio from each to the next, and how many.
+/// Standard deviations of a part: the smallest, the ratio from each to the next, and how many.
 const DEVIATION: f64 = 0.01;
 const DEVIATION_RATIO: f64 = 1.3;
 const DEVIATION_COUNT: usize = 18;
@@ -56,7 +57,7 @@ const LEAST: f64 = 0.02;
 const MAX_KURTOSIS_OF_TWO: f64 = -0.7;
 /// How much of what the parts say counts, for they are not quite normal.
 const TEMPER: f64 = 0.6;
-/// Kinds of target whose parts are less likely by this log-odds are not simulated: they would hardly weigh anything.
+/// Kinds of target whose parts are less likely by this log-odds are not considered: they would hardly weigh anything.
 const MAX_LESS_LIKELY: f64 = 100.0;
 
 /// What trials of a target hold, as a logarithm relative to its centre.
@@ -70,7 +71,7 @@ pub struct Shape {
 
 impl Shape {
     fn new(mut held: Vec<f64>) -> Self {
-        held.sort_by(f64::total_cmp);
+        held.sort_unstable_by(f64::total_cmp);
         let count = held.len() as f64;
         let mean = held.iter().sum::<f64>() / count;
         let spread = (held.iter().map(|one| (one - mean).powi(2)).sum::<f64>() / count).sqrt();
@@ -87,11 +88,12 @@ impl Shape {
         self.held.partition_point(|held| *held < log) as f64 / SIMULATED as f64
     }
 
+    /// Of an observation, given as logarithms.
     fn log_likelihood(&self, observation: Observation, centre: f64) -> f64 {
-        let below = |rate: f64| self.below(rate.ln() - centre);
+        let below = |log: f64| self.below(log - centre);
         let probability = match observation {
             Observation::Measured(did) => {
-                let deviation = (did.ln() - centre - self.mean) / self.spread;
+                let deviation = (did - centre - self.mean) / self.spread;
                 return -self.spread.ln() - deviation * deviation / 2.0;
             }
             Observation::AtLeast(rate) => 1.0 - below(rate),
@@ -103,6 +105,7 @@ impl Shape {
 }
 
 /// A correlation of the parts of a trial: its matrix as Cholesky's triangle, and the inverse.
+#[derive(Debug, Clone)]
 struct Correlation {
     triangle: [[f64; PARTS]; PARTS],
     inverse: [[f64; PARTS]; PARTS],
@@ -172,6 +175,49 @@ impl Correlation {
     }
 }
 
+/// The kinds of target considered, and what trials of each hold, simulated when it is first asked for: a search asks after every trial.
+#[derive(Debug, Clone)]
+pub struct Kinds {
+    correlations: Vec<Correlation>,
+    numbers: Vec<Throughputs>,
+    /// The drain that the shapes are of, in parts of a trial.
+    drain: f64,
+    /// Of each correlation, for each deviation.
+    shapes: Vec<[Option<Arc<Shape>>; DEVIATION_COUNT]>,
+}
+
+impl Default for Kinds {
+    fn default() -> Self {
+        Self {
+            correlations: Correlation::all().collect(),
+            numbers: normal_numbers(),
+            drain: f64::NAN,
+            shapes: Vec::new(),
+        }
+    }
+}
+
+impl Kinds {
+    /// Forgets the shapes of another drain.
+    fn set_drain(&mut self, drain: f64) {
+        if self.drain != drain {
+            self.drain = drain;
+            self.shapes = vec![[const { None }; DEVIATION_COUNT]; self.correlations.len()];
+        }
+    }
+
+    fn shape(&mut self, correlation: usize, deviation: usize) -> Arc<Shape> {
+        let of = &self.correlations[correlation];
+        let simulated = || Arc::new(of.shape(deviations()[deviation], self.drain, &self.numbers));
+        self.shapes[correlation][deviation].get_or_insert_with(simulated).clone()
+    }
+}
+
+/// Standard deviations of a part considered, as shares of the centre.
+fn deviations() -> [f64; DEVIATION_COUNT] {
+    std::array::from_fn(|number| DEVIATION * DEVIATION_RATIO.powi(number as i32))
+}
+
 /// Normal random numbers, always the same (Box and Muller).
 fn normal_numbers() -> Vec<Throughputs> {
     let mut random = Random(1);
@@ -181,38 +227,62 @@ fn normal_numbers() -> Vec<Throughputs> {
 }
 
 /// The posterior of the centre and the shape, by all trials: what each said, and what it did in its parts if that is known.
-pub fn posterior(observations: &[Observation], parts: &TrialParts) -> (Vec<Cell>, Vec<Shape>) {
+pub fn posterior(
+    observations: &[Observation],
+    parts: &TrialParts,
+    kinds: &mut Kinds,
+) -> (Vec<Cell>, Vec<Arc<Shape>>) {
+    kinds.set_drain(parts.drain);
     let measured: Vec<Throughputs> = parts.throughputs.iter().copied().flatten().collect();
     let others: Vec<Observation> = observations
         .iter()
         .zip(&parts.throughputs)
-        .filter_map(|(said, parts)| parts.is_none().then_some(*said))
+        .filter(|(_, parts)| parts.is_none())
+        .map(|(said, _)| said.logs())
         .collect();
     let count = (measured.len() * PARTS) as f64;
     let unit = measured.iter().flatten().sum::<f64>() / count;
     let relative: Vec<Throughputs> = measured.iter().map(|did| did.map(|did| did / unit - 1.0)).collect();
+    let centre =
+        |(log, width): (f64, f64)| Centre { log, middle: log.exp() / unit - 1.0, log_width: width.ln() };
     let centres = grid(unit.ln(), observations.iter().map(|said| said.rate().ln()));
-    let numbers = normal_numbers();
-    let (mut cells, mut shapes) = (Vec::new(), Vec::new());
-    let fits: Vec<_> =
-        Correlation::all().map(|correlation| (PartsFit::new(&correlation, &relative), correlation)).collect();
-    let deviations = || (0..DEVIATION_COUNT).map(|number| DEVIATION * DEVIATION_RATIO.powi(number as i32));
+    let centres: Vec<Centre> = centres.into_iter().map(centre).collect();
+    let fits: Vec<_> = kinds.correlations.iter().map(|one| PartsFit::new(one, &relative)).collect();
     let best = |fit: &PartsFit, deviation| fit.log_likelihood(fit.sum / fit.ones, deviation);
-    let likeliest = fits.iter().flat_map(|(fit, _)| deviations().map(|deviation| best(fit, deviation)));
+    let likeliest = fits.iter().flat_map(|fit| deviations().map(|deviation| best(fit, deviation)));
     let least = likeliest.fold(f64::NEG_INFINITY, f64::max) - MAX_LESS_LIKELY;
-    for (fit, correlation) in &fits {
-        for deviation in deviations().filter(|deviation| best(fit, *deviation) >= least) {
-            let shape = correlation.shape(deviation, parts.drain, &numbers);
-            for (centre, width) in &centres {
-                let said: f64 = others.iter().map(|said| shape.log_likelihood(*said, *centre)).sum();
-                let did = TEMPER * fit.log_likelihood(centre.exp() / unit - 1.0, deviation);
-                let weight = did + said + width.ln();
-                cells.push(Cell { centre: *centre, spread: shape.spread, weight, shape: Some(shapes.len()) });
+    let (mut cells, mut shapes) = (Vec::new(), Vec::new());
+    for (correlation, fit) in fits.iter().enumerate() {
+        for (number, deviation) in deviations().into_iter().enumerate() {
+            if best(fit, deviation) < least {
+                continue;
+            }
+            let shape = kinds.shape(correlation, number);
+            for Centre { log, middle, log_width } in &centres {
+                let did = fit.log_likelihood(*middle, deviation);
+                if did >= least {
+                    let said: f64 = others.iter().map(|said| shape.log_likelihood(*said, *log)).sum();
+                    let weight = TEMPER * did + said + log_width;
+                    cells.push(Cell {
+                        centre: *log,
+                        spread: shape.spread,
+                        weight,
+                        shape: Some(shapes.len()),
+                    });
+                }
             }
             shapes.push(shape);
         }
     }
     (cells, shapes)
+}
+
+/// A centre considered.
+struct Centre {
+    log: f64,
+    /// Relative to the mean of all parts.
+    middle: f64,
+    log_width: f64,
 }
 
 /// What the likelihood of the parts depends on, given their correlation.
@@ -286,15 +356,17 @@ mod tests {
     #[test]
     fn parts_tell_more_than_whole_trials() {
         let shape = Correlation::new(4.0, 1.0).shape(0.1, 0.0, &normal_numbers());
+        let mut kinds = Kinds::default();
         for share in [0.9, 0.5] {
             let truth = 1000.0 * shape.held_by(share).exp();
             let (mut by_parts, mut by_whole) = (0.0, 0.0);
             for first in (0..100).step_by(10) {
                 let (observations, parts) = moving_trials(first, 10);
                 let unknown = TrialParts { throughputs: vec![None; 10], drain: 0.0 };
-                let known = |parts| {
-                    let known =
-                        Capacity::of_moving(&observations, parts).expect("it was measured").held_by(share);
+                let mut known = |parts| {
+                    let known = Capacity::of_moving(&observations, parts, &mut kinds)
+                        .expect("it was measured")
+                        .held_by(share);
                     assert!(known.low < truth && truth < known.high, "{known:?} without {truth}");
                     known.width()
                 };
@@ -320,7 +392,10 @@ mod tests {
     fn a_few_measured_trials_tell_no_correlation() {
         let (observations, parts) = moving_trials(0, 2);
         let unknown = TrialParts { throughputs: vec![None; 2], drain: 0.0 };
-        let of = |parts| Capacity::of_moving(&observations, parts).expect("it was measured").held_by(0.9);
+        let mut kinds = Kinds::default();
+        let mut of = |parts| {
+            Capacity::of_moving(&observations, parts, &mut kinds).expect("it was measured").held_by(0.9)
+        };
         assert_eq!(of(&parts), of(&unknown));
     }
 }

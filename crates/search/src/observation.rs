@@ -22,6 +22,16 @@ impl Observation {
         }
     }
 
+    /// The same of logarithms.
+    pub fn logs(self) -> Self {
+        match self {
+            Self::Measured(rate) => Self::Measured(rate.ln()),
+            Self::AtLeast(rate) => Self::AtLeast(rate.ln()),
+            Self::Below(rate) => Self::Below(rate.ln()),
+            Self::Between(least, most) => Self::Between(least.ln(), most.ln()),
+        }
+    }
+
     /// The same, or the bound.
     pub fn rate(self) -> f64 {
         match self {
