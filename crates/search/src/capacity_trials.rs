@@ -372,12 +372,6 @@ impl CapacityTrials {
             let middle = (held * lost).sqrt();
             let side = if good <= bad { 1.0 - WIDTHS_BESIDE * width } else { 1.0 + WIDTHS_BESIDE * width };
             NextTrial::Final(clamp(if lost > held * (1.0 + width / 2.0) { middle } else { middle * side }))
-        } else if self.is_moving
-            && bad >= MIN_BAD_MOVING
-            && self.highest_held() < least.value * (1.0 - width / 2.0)
-        {
-            // Nothing is published as held that was not held once: what all trials together suggest is tried.
-            NextTrial::Final(clamp(least.value))
         } else if self.is_moving {
             // Above its capacity every trial measures; higher rates only lengthen the queue.
             let top = self.highest_shown().max(self.shown_rate)
@@ -392,6 +386,16 @@ impl CapacityTrials {
             let above = (WIDTHS_ABOVE * width).max(SPREADS_ABOVE * capacity.spread());
             NextTrial::Final(clamp(most.value * (1.0 + above)))
         }
+    }
+
+    /// Nothing is published as held that was not held once: what all trials of a target that moves suggest, if none held it.
+    pub fn unheld(&self, goals: &[Goal], width: f64, range: RateRange) -> Option<f64> {
+        let capacity =
+            self.capacity.as_ref().filter(|_| self.is_moving && self.overloads() >= MIN_BAD_MOVING)?;
+        let suggested =
+            goals.iter().map(|goal| capacity.held_by(1.0 - goal.exceed.0).value).min_by(f64::total_cmp)?;
+        let rate = rounded(suggested).clamp(range.floor, range.top);
+        (self.highest_held() < rate * (1.0 - width / 2.0)).then_some(rate)
     }
 
     /// How many of the last trials each held more than the one before.

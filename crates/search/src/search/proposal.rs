@@ -24,6 +24,8 @@ const NOISY_PART: f64 = 0.5;
 const FILL_FACTOR: u64 = 10;
 /// Full trials that a target that moves is worth: three minutes with those of 10 s, including those forgotten since.
 const PATIENCE_TRIALS: u64 = 18;
+/// The last of these show whether the rate to be published is held.
+const LAST_TRIALS: i32 = 2;
 /// One in this many of it at most is reserved for what follows the search.
 const RESERVED_DIVISOR: u64 = 10;
 /// A target that did this many times more before than any trial shows may do so again: a whole trial decides.
@@ -59,9 +61,9 @@ impl Search {
     }
 
     /// Whether one would even with a patience longer by this many trials.
-    fn is_out_of_time_by(&self, trials: u64) -> bool {
-        let trial = self.trial_duration();
-        (self.measured + trial).as_secs_f64() > self.patience() + (trial * trials).as_secs_f64()
+    fn is_out_of_time_by(&self, trials: i32) -> bool {
+        let trial = self.trial_duration().as_secs_f64();
+        self.measured.as_secs_f64() + trial > self.patience() + trial * f64::from(trials)
     }
 
     /// Whether one more full trial is not worth it given the target's noise: there is no time for it, or the width is out of reach in
@@ -224,8 +226,14 @@ impl Search {
             (Purpose::Sentinel, self.calm_rate, self.short_duration(self.calm_rate, least, 100.0))
         };
         if self.estimates() && self.capacity_trials.is_known() {
-            let next = self.capacity_trials.next_trial(&self.config.goals, self.config.width.0, self.range());
-            let wanted = next.rate().filter(|_| !self.is_late());
+            let (goals, width, range) = (&self.config.goals, self.config.width.0, self.range());
+            let telling =
+                self.capacity_trials.next_trial(goals, width, range).rate().filter(|_| !self.is_late());
+            let ends = telling.is_none() || self.is_out_of_time_by(-LAST_TRIALS);
+            let unheld = || {
+                self.capacity_trials.unheld(goals, width, range).filter(|_| ends && !self.is_out_of_time())
+            };
+            let wanted = unheld().or(telling);
             let sentinel_after = match wanted {
                 Some(_) => SENTINEL_EVERY,
                 // There is no time for another warm-up.
