@@ -5,6 +5,7 @@ use crate::capacity::Capacity;
 use crate::moving::{Kinds, TrialParts};
 use crate::narrow::{NextTrial, RateRange};
 use crate::observation::Observation;
+use crate::slump::odds_of_slump;
 use crate::trial::FullTrial;
 use plan::Goal;
 use record::{Limit, LimitUnit};
@@ -60,6 +61,10 @@ const MIN_OVERLOADS: usize = 2;
 /// this log-odds.
 const MAX_SUNK_SHARE_LITTLE: f64 = 0.97;
 const MIN_LOG_ODDS: f64 = 3.0;
+/// It does less as its queue grows if that is likelier by this, so that its overloads agree by chance;
+const MIN_SLUMP_LOG_ODDS: f64 = 2.0;
+/// and that is open from this on.
+const MIN_OPEN_LOG_ODDS: f64 = 1.0;
 /// If it moves and may sink too, a trial measured it only if it did at least this share of its rate: the queue was short.
 const MIN_KEPT_SHARE: f64 = 0.95;
 /// If that is this likely, the next rate is at most what this share of its trials hold: a deep queue hides what it can do.
@@ -101,7 +106,8 @@ impl CapacityTrials {
         let good = self.trials.iter().any(FullTrial::is_good);
         let fit = if self.is_sinking { Capacity::of_sinking } else { Capacity::of };
         self.capacity = fit(&observations).filter(|_| good);
-        let differs = |capacity: &Capacity| self.contradicted || self.differs(capacity);
+        let slumps = self.odds_of_slump() > MIN_SLUMP_LOG_ODDS;
+        let differs = |capacity: &Capacity| self.contradicted || slumps || self.differs(capacity);
         self.is_moving = !self.is_sinking && self.capacity.as_ref().is_some_and(differs);
         if self.is_moving {
             let (moving, shallow) = (self.moving(), self.shallow());
@@ -137,15 +143,29 @@ impl CapacityTrials {
         self.trials.iter().zip(self.moving()).map(within).collect()
     }
 
-    /// The probability that a moving target also sinks: zero if for two seconds of any overload it did what it can do otherwise.
+    /// The probability that a moving target also sinks. If for two seconds of any overload it did what it can do otherwise, only a slump
+    /// speaks for it.
     fn likely_both(&self, shallow: &[Observation], moving: &[Observation]) -> f64 {
         let attainable = self.highest_held().max(self.shown_rate) * MAX_SUNK_SHARE_LITTLE;
         // Without a deep overload there is nothing to weigh.
         let changed = shallow.iter().zip(moving).filter(|(shallow, moving)| shallow != moving).count();
-        if changed < MIN_OVERLOADS || self.crowded_rates().iter().any(|did| *did >= attainable) {
+        if changed < MIN_OVERLOADS {
             return 0.0;
         }
-        1.0 / (1.0 + (-Capacity::odds_of_sinking(shallow, moving)).exp())
+        let slump = self.odds_of_slump();
+        let odds = match self.crowded_rates().iter().any(|did| *did >= attainable) {
+            true if slump == 0.0 => return 0.0,
+            true => slump - MIN_LOG_ODDS,
+            false => slump + Capacity::odds_of_sinking(shallow, moving),
+        };
+        1.0 / (1.0 + (-odds).exp())
+    }
+
+    /// The log-odds that it does less as its queue grows, by the whole trials that overloaded it.
+    fn odds_of_slump(&self) -> f64 {
+        let of_each = self.trials.iter().zip(self.moving());
+        let overloads: Vec<_> = of_each.filter_map(|(trial, said)| trial.throughputs(said)).collect();
+        odds_of_slump(&overloads)
     }
 
     /// What a trial says in view of the others.
@@ -417,9 +437,10 @@ impl CapacityTrials {
 
     /// Whether it may sink a little: what it holds tells, overload does not.
     pub fn may_sink(&self) -> bool {
-        self.is_moving
-            && self.bracket().is_some()
-            && self.odds_of_sinking().is_some_and(|odds| odds > -MIN_LOG_ODDS)
+        self.odds_of_slump() > MIN_OPEN_LOG_ODDS
+            || self.is_moving
+                && self.bracket().is_some()
+                && self.odds_of_sinking().is_some_and(|odds| odds > -MIN_LOG_ODDS)
     }
 
     /// How much two looks may differ by chance, as a logarithm: from the steps between measurements, which a steady speed-up does not

@@ -21,6 +21,7 @@ mod moving;
 mod narrow;
 mod observation;
 mod search;
+mod slump;
 mod threshold;
 mod trial;
 mod warm_up;

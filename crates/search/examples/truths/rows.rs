@@ -93,7 +93,7 @@ pub fn moving() -> Vec<Row> {
             Truth::Held(1810.0, 1908.0),
         )
         .with(Flaw::MovesAndSinks(JVM_WRITES, 200, 0.85))
-        .required(0.65),
+        .required(0.85),
         even(
             "16 servers of 8 ms, as a JVM writes, at half of it for 80 s, while it is compiled",
             Truth::Held(1862.0, 1981.0),
