@@ -50,6 +50,11 @@ const MIN_FREED_SHARE: f64 = 0.25;
 const MIN_MISSED: f64 = 15.0;
 /// A target frozen for more than this share of the time is simply that slow.
 const MAX_FROZEN_SHARE: f64 = 0.5;
+/// A backlog at the end is more than chance leaves if it exceeds this share of the arrivals due, and so many standard deviations,
+const MAX_BACKLOG_SHARE: f64 = 0.2;
+const CHANCE_DEVIATIONS: f64 = 3.0;
+/// and this multiple of its median: a long queue may be level.
+const MIN_BACKLOG_RISE: f64 = 1.5;
 /// Arrivals due may differ from rate × time by this share, plus chance.
 const MAX_DUE_DIFFERENCE: f64 = 0.01;
 
@@ -239,7 +244,19 @@ fn growth_of(total: &Slice, rate: f64, calm_response: Option<Nanos>, confidence:
     });
     let grows = |growth: &Growth| growth.at_least > 0.0;
     let whole = growth(&queue, block, fastest, confidence);
-    whole.filter(grows).or(before.filter(grows)).or(whole)
+    let backlog = || calm_response.and_then(|_| backlog_growth(&queue, rate));
+    whole.filter(grows).or(before.filter(grows)).or_else(backlog).or(whole)
+}
+
+/// The growth of a queue that rises in leaps, by what is left of it at the end: far more than chance leaves, and than waited midway.
+fn backlog_growth(queue: &[f64], rate: f64) -> Option<Growth> {
+    let seconds = queue.len() as f64 * BLOCK.as_secs_f64();
+    let (left, due) = (*queue.last()?, rate * seconds);
+    let mut sorted = queue.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let chance = CHANCE_DEVIATIONS * (2.0 * due).sqrt();
+    let grows = left > MAX_BACKLOG_SHARE * due + chance && left > MIN_BACKLOG_RISE * sorted[sorted.len() / 2];
+    grows.then(|| Growth { per_second: left / seconds, at_least: (left - chance) / seconds })
 }
 
 /// The longest silence that is a freeze, in an open loop.

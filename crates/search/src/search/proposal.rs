@@ -2,6 +2,7 @@
 
 use super::{CALM_SHARE, MAX_CHECKS, Phase, Proposal, Search};
 use crate::bounds::rounded;
+use crate::curve::SHARES;
 use crate::narrow::{NextTrial, RateRange, next_trial};
 use plan::Goal;
 use record::Purpose;
@@ -34,7 +35,9 @@ pub(super) const CONTRADICTION_FACTOR: f64 = 1.08;
 pub(super) const LOOK_ABOVE: f64 = 1.1;
 /// A step of the curve from this share on tests whether the limit is right, and gets more time.
 const CLOSE_SHARE: f64 = 0.9;
-/// Approximate duration of the curve, in seconds.
+/// Requests that each step of it needs at least.
+const CURVE_REQUESTS: f64 = 50.0;
+/// Approximate duration of the curve, in seconds, unless requests are few.
 const CURVE_SECONDS: f64 = 10.0;
 /// A width that needs this many times the patience is far away.
 const FAR_FACTOR: f64 = 4.0;
@@ -47,12 +50,25 @@ impl Search {
         let usual = self.trial_duration() * PATIENCE_TRIALS;
         let left = usual - self.config.reserved.min(usual / RESERVED_DIVISOR);
         let whole = self.config.budget.unwrap_or(left).as_secs_f64();
-        (whole - CURVE_SECONDS).max(whole / 2.0)
+        (whole - self.curve_seconds()).max(whole / 2.0)
+    }
+
+    /// Approximate duration of the curve, in seconds.
+    fn curve_seconds(&self) -> f64 {
+        let steps =
+            |limit: f64| SHARES.map(|share| self.curve_step(limit, share).1.as_secs_f64()).iter().sum();
+        self.estimate.map_or(CURVE_SECONDS, steps).max(CURVE_SECONDS)
+    }
+
+    /// Rate and duration of the curve's step at this share of the limit.
+    fn curve_step(&self, limit: f64, share: f64) -> (f64, Nanos) {
+        let (rate, least) = (rounded(limit * share), if share < CLOSE_SHARE { 1 } else { 2 });
+        (rate, self.short_duration(rate, Nanos::from_secs(least), CURVE_REQUESTS))
     }
 
     /// The share of the curve that there is time for, after the trials.
     pub(super) fn curve_in_time(&self) -> f64 {
-        ((self.patience() - self.measured.as_secs_f64()) / CURVE_SECONDS + 1.0).clamp(0.0, 1.0)
+        ((self.patience() - self.measured.as_secs_f64()) / self.curve_seconds() + 1.0).clamp(0.0, 1.0)
     }
 
     /// Whether one more full trial would exceed the patience.
@@ -88,7 +104,8 @@ impl Search {
         let reached = self.capacity_trials.width(&self.config.goals).unwrap_or(f64::INFINITY);
         let needed = loaded * (reached / self.config.width.0).powi(2);
         // If the width is far away, that half includes the curve.
-        let half = patience / 2.0 - if needed > FAR_FACTOR * patience { CURVE_SECONDS / 2.0 } else { 0.0 };
+        let half =
+            patience / 2.0 - if needed > FAR_FACTOR * patience { self.curve_seconds() / 2.0 } else { 0.0 };
         loaded + trial > half && needed > patience
     }
 
@@ -166,9 +183,8 @@ impl Search {
                     }
                 },
                 Phase::Curve(shares) => {
-                    let rate = rounded(self.capacity()? * shares.first()?);
-                    let least = if *shares.first()? < CLOSE_SHARE { secs(1) } else { secs(2) };
-                    (Purpose::Curve, rate, self.short_duration(rate, least, 100.0))
+                    let (rate, duration) = self.curve_step(self.capacity()?, *shares.first()?);
+                    (Purpose::Curve, rate, duration)
                 }
                 Phase::Done(_) => return None,
             };
