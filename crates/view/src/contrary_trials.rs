@@ -169,6 +169,14 @@ pub(crate) fn good_at(view: &RunView, rate: f64) -> (u64, (u64, u64)) {
     })
 }
 
+/// The whole good trials since the last warm-up: earlier ones are of another target, and short ones prove little.
+fn whole_since_warm_up(view: &RunView) -> Vec<&Trial> {
+    let warmed = view.trials.iter().rfind(|trial| trial.purpose == Purpose::WarmUp);
+    let since = warmed.map_or(0, |trial| trial.number);
+    let longest = good_trials(view).map(|trial| trial.loaded).max().unwrap_or_default();
+    good_trials(view).filter(|trial| trial.number > since && trial.loaded * 10 >= longest * 9).collect()
+}
+
 /// The good trials that support an estimated limit: the highest, as far as its interval reaches.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct SupportingTrials {
@@ -185,16 +193,16 @@ pub(crate) struct SupportingTrials {
 
 impl SupportingTrials {
     /// `None` if the limit was not estimated, or not from these trials.
-    pub fn from_limit(view: &RunView, limit: &Limit) -> Option<Self> {
+    pub fn from_limit<'a>(view: &'a RunView, limit: &Limit) -> Option<Self> {
         let held = limit.held?;
         let rate = |trial: &Trial| trial.rate.map_or(0.0, |rate| rate.0);
-        let mut good: Vec<&Trial> = good_trials(view).collect();
-        good.sort_by(|a, b| rate(b).total_cmp(&rate(a)));
-        good.truncate(limit.good_trials as usize);
         let due = |trials: &[&Trial]| trials.iter().map(|trial| trial.figures.due).sum::<u64>();
-        if good.is_empty() || due(&good) != limit.lower_due {
-            return None;
-        }
+        let highest = |mut good: Vec<&'a Trial>| {
+            good.sort_by(|a, b| rate(b).total_cmp(&rate(a)));
+            good.truncate(limit.good_trials as usize);
+            (!good.is_empty() && due(&good) == limit.lower_due).then_some(good)
+        };
+        let mut good = highest(good_trials(view).collect()).or_else(|| highest(whole_since_warm_up(view)))?;
         let most = limit.upper.unwrap_or(f64::INFINITY) * (1.0 + SAME_RATE);
         if good.iter().any(|trial| rate(trial) <= most) {
             good.retain(|trial| rate(trial) <= most);

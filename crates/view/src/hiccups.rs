@@ -1,7 +1,7 @@
 //! Response times below a limit that exceed those nearer to it: surprising to a reader, and not caused by the load.
 
-use crate::{RunView, Text, Tone, Trial};
-use record::{CurvePoint, Purpose};
+use crate::{RunView, Text, Tone};
+use record::CurvePoint;
 use units::{Nanos, Share};
 
 /// A 99th percentile this many times that of a higher rate is not caused by the load.
@@ -31,8 +31,9 @@ pub(crate) fn line(view: &RunView) -> Option<Text> {
 
 /// Why the 99th percentile at this rate is not caused by the load.
 pub(crate) fn why(view: &RunView, rate: f64, is_median_low: bool) -> String {
-    let at_it = |trial: &&Trial| trial.purpose == Purpose::Curve && trial.is_at(rate);
-    let Some(trial) = view.trials.iter().rev().find(at_it) else { return "a single slow trial".to_owned() };
+    let Some(trial) = view.trials.iter().rev().find(|trial| trial.is_curve_at(rate)) else {
+        return "a single slow trial".to_owned();
+    };
     let froze =
         view.freezes().is_some_and(|found| found.each.iter().any(|freeze| freeze.trial == trial.number));
     let length = Nanos::from_secs(trial.loaded.as_secs_f64().round().max(1.0) as u64);

@@ -233,6 +233,12 @@ impl Trial {
         self.arrival_kind.count(n)
     }
 
+    /// Whether it is the curve's point at this rate, which is counted and so may be off by one arrival.
+    pub fn is_curve_at(&self, rate: f64) -> bool {
+        let off = |planned: f64| (planned - rate).abs() * self.loaded.as_secs_f64();
+        self.purpose == Purpose::Curve && self.rate.is_some_and(|planned| off(planned.0) <= 1.0 + 1e-6)
+    }
+
     /// Whether its offered rate is this one, to the precision of a printed number.
     pub fn is_at(&self, rate: f64) -> bool {
         self.rate.is_some_and(|r| (r.0 - rate).abs() <= rate.abs() * 1e-6)

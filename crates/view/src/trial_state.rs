@@ -68,8 +68,15 @@ pub(crate) fn why(trial: &Trial) -> Option<String> {
     match trial.state() {
         TrialState::Bad => why_bad_without_rate(trial),
         TrialState::Void => trial.void_reasons().first().map(ToString::to_string),
-        TrialState::Good | TrialState::Unjudged => None,
+        TrialState::Unjudged => why_mostly_failed(trial),
+        TrialState::Good => None,
     }
+}
+
+/// Why most requests of a trial failed, if they did, whether it is judged or not.
+pub(crate) fn why_mostly_failed(trial: &Trial) -> Option<String> {
+    let figures = &trial.figures;
+    (figures.outcomes.failed * 2 > figures.due).then(|| why_bad_without_rate(trial)).flatten()
 }
 
 fn reason(trial: &Trial, at: &str) -> Option<String> {

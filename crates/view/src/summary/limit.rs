@@ -182,9 +182,8 @@ fn evidence(view: &RunView, limit: &Limit, held: f64, ended: &SearchEnd) -> Stri
             (stood.due, stood.lost),
         )),
         None if limit.good_trials > 0 => {
-            let at = if limit.held.is_some() { " near it" } else { "" };
             let (trials, requests) = at_bound(view, limit);
-            Some(counted(view.arrival_kind(), trials, &length, at, requests))
+            Some(counted(view.arrival_kind(), trials, &length, "", requests))
         }
         None => None,
     };

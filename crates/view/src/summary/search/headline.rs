@@ -4,11 +4,13 @@ use super::generator_limited_line;
 use crate::contrary_trials::fell_behind;
 use crate::remedy::remedy;
 use crate::summary::{generator_limit, limit};
-use crate::trial_state::what_to_check;
+use crate::trial_state::{what_to_check, why_mostly_failed};
 use crate::wording::format_rate;
 use crate::wording::number_of;
 use crate::{RunView, Text, Tone, freezes};
-use record::{CaveatKind, Failure, GeneratorCapacity, Outcome, Outcomes, Recovery, SearchEnd, Verdict};
+use record::{
+    CaveatKind, Failure, GeneratorCapacity, Outcome, Outcomes, Purpose, Recovery, SearchEnd, Verdict,
+};
 use std::collections::BTreeMap;
 use units::{Nanos, Share, grouped};
 
@@ -64,11 +66,17 @@ pub(super) fn headline(view: &RunView, ended: &SearchEnd) -> Vec<Text> {
                 Recovery::Not(limit) => Some(format!(" within {limit}")),
                 _ => None,
             });
-            vec![
-                holds(),
-                Text::new(Tone::Bad, format!("the target did not recover from an overload{}", waited.unwrap_or_default()))
-                    .with_plain(": a short peak may take it down until it is restarted; look for retries and unbounded queues"),
-            ]
+            let recovery = view.trials.iter().rfind(|trial| trial.purpose == Purpose::Recovery);
+            let then = match recovery.and_then(why_mostly_failed) {
+                Some(why) => format!(
+                    ": since then {why}; a short peak may take it down until it is restarted, and its log should say why"
+                ),
+                None => ": a short peak may take it down until it is restarted; look for retries and unbounded queues"
+                    .to_owned(),
+            };
+            let waited = waited.unwrap_or_default();
+            let text = format!("the target did not recover from an overload{waited}");
+            vec![holds(), Text::new(Tone::Bad, text).with_plain(then)]
         }
         SearchEnd::Interrupted => known(view, limit::tone(ended, false))
             .into_iter()
