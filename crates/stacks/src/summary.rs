@@ -10,6 +10,10 @@ const MAIN_CALLEE_SHARE: f64 = 0.4;
 const SECOND_CALLEE_SHARE: f64 = 0.1;
 /// As good as all samples without a topic.
 const NEARLY_ALL: f64 = 0.95;
+/// A function with less than this share of own samples only wraps a callee that has at least the next share.
+const WRAPPER_OWN_SHARE: f64 = 0.05;
+/// Frameworks do other work beside what they run: a seventh in Keycloak's invokeHandler, a fifth in getWellKnown.
+const WRAPPED_SHARE: f64 = 0.75;
 /// Smaller parts are not followed.
 const MIN_SHARE: f64 = 0.01;
 /// Prefixes of a runtime's glue around application code.
@@ -55,7 +59,7 @@ pub struct SummaryPart {
 ///
 /// A stack belongs to the topic of its innermost function that has one. All other stacks are divided from
 /// the root: where one callee has most of a function's samples, it is followed; where paths divide, each
-/// becomes a part, named after its first function that is not glue.
+/// becomes a part, named after its first function that is neither glue nor a mere wrapper.
 pub fn summarize(profile: &Profile) -> Vec<SummaryPart> {
     let topics = Topics::of(profile);
     let mut of_topics: BTreeMap<&'static str, (u64, BTreeMap<u32, u64>)> = BTreeMap::new();
@@ -87,6 +91,15 @@ pub fn summarize(profile: &Profile) -> Vec<SummaryPart> {
     parts
 }
 
+/// The function that a path's part is to be named after.
+#[derive(Clone, Copy)]
+struct Candidate {
+    function: u32,
+    samples: u64,
+    /// Nothing up to here but wrapped calls: the next function that is not glue tells more.
+    gives_way: bool,
+}
+
 /// Call tree nodes with their samples.
 struct CallTotals<'a> {
     profile: &'a Profile,
@@ -115,8 +128,7 @@ impl<'a> CallTotals<'a> {
     fn into_parts(self, part: &mut impl FnMut(u32, u64)) {
         let least = (self.profile.samples as f64 * MIN_SHARE).max(1.0);
         let all: u64 = self.own.iter().sum();
-        // Each with its part, if begun: function and samples.
-        let mut pending: Vec<(u32, Option<(u32, u64)>)> =
+        let mut pending: Vec<(u32, Option<Candidate>)> =
             self.roots.iter().map(|root| (*root, None)).collect();
         while let Some((at, candidate)) = pending.pop() {
             let (at, call) = (at as usize, self.profile.calls[at as usize]);
@@ -124,19 +136,25 @@ impl<'a> CallTotals<'a> {
             if (samples as f64) < least || function as usize >= self.profile.functions.len() {
                 continue;
             }
-            let begun = candidate.or_else(|| (!self.is_glue(function)).then_some((function, samples)));
+            let here = Candidate { function, samples, gives_way: true };
+            let named = candidate
+                .filter(|candidate| !candidate.gives_way)
+                .or_else(|| (!self.is_glue(function)).then_some(here))
+                .or(candidate);
             let share = |samples: u64| samples as f64 / self.total[at] as f64;
             let mut callees: Vec<u32> = self.callees[at].clone();
             callees.sort_unstable_by_key(|callee| std::cmp::Reverse(self.total[*callee as usize]));
             let of = |nth: usize| callees.get(nth).map_or(0.0, |callee| share(self.total[*callee as usize]));
             if share(self.own[at]) >= OWN_WORK_SHARE || of(0) < MAIN_CALLEE_SHARE {
-                let (function, samples) = begun.unwrap_or((function, samples));
+                let Candidate { function, samples, .. } = named.unwrap_or(here);
                 part(function, samples);
             } else if of(1) < SECOND_CALLEE_SHARE {
-                // A path that takes nearly all of them is named after its last function, others after their
-                // first.
+                // What nearly all samples come through says as little as a wrapper.
                 let is_all = samples as f64 >= NEARLY_ALL * all as f64;
-                pending.push((callees[0], begun.filter(|_| !is_all)));
+                let wraps = share(self.own[at]) < WRAPPER_OWN_SHARE && of(0) >= WRAPPED_SHARE;
+                let named =
+                    named.map(|named| Candidate { gives_way: named.gives_way && (is_all || wraps), ..named });
+                pending.push((callees[0], named));
             } else {
                 pending.extend(callees.into_iter().map(|callee| (callee, None)));
             }
@@ -169,10 +187,11 @@ mod tests {
 
     #[test]
     fn where_ways_part_each_is_told_by_its_first_function() {
-        let mut of = profile(&[("aab", 700), ("aacb", 300)]);
-        assert_eq!(said(&of), [("b".to_owned(), 700), ("c".to_owned(), 300)]);
+        let ways = profile(&[("aab", 700), ("aacb", 270), ("aac", 30)]);
+        assert_eq!(said(&ways), [("b".to_owned(), 700), ("c".to_owned(), 300)]);
         let most = profile(&[("abc", 540), ("ab", 60), ("ac", 400)]);
         assert_eq!(said(&most), [("b".to_owned(), 600), ("c".to_owned(), 400)], "with what most of it is in");
+        let mut of = profile(&[("aab", 700), ("aacb", 300)]);
         for glue in ["core::ops::call_once", "Builtins_JSEntry", "uv_run", "emit (node:events)"] {
             of.functions[2].name = glue.to_owned();
             let what = "glue is nobody's code, and one function is told once";
@@ -194,6 +213,25 @@ mod tests {
         let expected = [("b", 860), ("the kernel's network by tcp_sendmsg", 140)];
         let expected = expected.map(|(words, n)| (words.to_owned(), n));
         assert_eq!(said(&of), expected, "all that has no topic comes through main");
+    }
+
+    /// `code:` said "47 % in org.jboss.threads.ThreadLocalResettingRunnable.run" of a Keycloak, through which all work
+    /// of a pool passes; what it ran was OIDCWellKnownProvider.getConfig, ten calls below.
+    #[test]
+    fn a_wrapper_gives_way_to_what_it_runs() {
+        let said_of = |of: &[(&str, u64)]| said(&profile(of));
+        let says = |expected: [(&str, u64); 2]| expected.map(|(words, n)| (words.to_owned(), n));
+        let passes = [("abc", 810), ("aba", 90), ("abb", 90), ("ab", 10), ("aa", 200)];
+        assert_eq!(said_of(&passes), says([("c", 810), ("a", 200)]));
+        let works = [("abc", 900), ("ab", 100), ("aa", 200)];
+        assert_eq!(said_of(&works), says([("b", 1000), ("a", 200)]), "a tenth is its own");
+        let branches = [("abc", 720), ("aba", 90), ("abb", 90), ("abd", 90), ("ab", 10), ("aa", 200)];
+        let mut of = profile(&branches);
+        of.functions.push(CodeFunction { name: "d".to_owned(), ..of.functions[0].clone() });
+        assert_eq!(said(&of), says([("b", 1000), ("a", 200)]), "it calls several");
+        let mut of = profile(&passes);
+        of.functions[2].name = "java.lang.String.concat".to_owned();
+        assert_eq!(said(&of), says([("b", 1000), ("a", 200)]), "glue is no better name");
     }
 
     #[test]

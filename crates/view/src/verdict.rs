@@ -210,6 +210,8 @@ pub(crate) fn confidence(diagnosis: &Diagnosis) -> Text {
     }
 }
 
+const CLOSE: &str = "it is close to its threshold: a higher rate would tell";
+
 /// What a less than high confidence lacks most, and what would help.
 fn lacking(cause: Option<Cause>, confidence: Confidence) -> Option<String> {
     let Confidence { margin, persistence, independence, coverage } = confidence;
@@ -219,10 +221,9 @@ fn lacking(cause: Option<Cause>, confidence: Confidence) -> Option<String> {
             "the good trials next to the limit froze about as often as the bad ones",
             "nothing that was watched explains the freezes",
         ),
-        _ => (
-            "it is close to its threshold: a higher rate would tell",
-            "few independent sources say so (--postgres and --metrics add more)",
-        ),
+        // Neither option tells more of a Java machine.
+        Some(Cause::Gc | Cause::Safepoint | Cause::ColdJit) => (CLOSE, "few independent sources say so"),
+        _ => (CLOSE, "few independent sources say so (--postgres and --metrics add more)"),
     };
     let mut reasons = [
         (
@@ -311,5 +312,17 @@ mod tests {
             "expect: twice the processors: about 41,500/s",
             "of earlier versions"
         );
+    }
+
+    /// A verdict of garbage collection was "medium, because few independent sources say so (--postgres and --metrics
+    /// add more)".
+    #[test]
+    fn of_a_java_machine_no_database_tells_more() {
+        let few = Confidence { margin: 1.0, persistence: 1.0, independence: 0.6, coverage: 1.0 };
+        let why = |cause| lacking(Some(cause), few).expect("its confidence is medium");
+        for cause in [Cause::Gc, Cause::Safepoint, Cause::ColdJit] {
+            assert_eq!(why(cause), "few independent sources say so", "{cause:?}");
+        }
+        assert_eq!(why(Cause::Pool), "few independent sources say so (--postgres and --metrics add more)");
     }
 }

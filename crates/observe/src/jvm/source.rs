@@ -280,10 +280,14 @@ fn heap(counters: &Counters) -> (u64, u64) {
             _ => {}
         }
     }
-    // Serial and Parallel split the heap between the generations; others give each all of it.
-    let young = counters.text("sun.gc.collector.0.name").unwrap_or_default();
-    let splits = ["PS", "Copy", "Serial"].iter().any(|name| young.starts_with(name));
+    let splits = counters.text("sun.gc.collector.0.name").is_some_and(splits_heap);
     (used, if splits { sum } else { largest })
+}
+
+/// Whether a young collector of this name splits the heap between the generations, as Serial and Parallel
+/// do, by their newer or older names; others give each generation all of it.
+fn splits_heap(name: &str) -> bool {
+    ["Serial", "Parallel", "Copy", "PS"].iter().any(|start| name.starts_with(start))
 }
 
 fn was_reset(before: &Jvm, now: &Jvm) -> bool {
@@ -307,4 +311,23 @@ fn growth(before: &Jvm, now: &Jvm) -> Jvm {
     let cpu = now.collector_cpu_ns.zip(before.collector_cpu_ns);
     grown.collector_cpu_ns = cpu.map(|(now, before)| now.saturating_sub(before));
     grown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::splits_heap;
+
+    /// Of a heap of 512 MiB under `-XX:+UseParallelGC`, 341.5 MiB were given: the old generation. Names are
+    /// those of JDK 8, 17 and 25.
+    #[test]
+    fn parallel_and_serial_split_the_heap() {
+        for name in
+            ["Serial young collection pauses", "Parallel young collection pauses", "Copy", "PSScavenge"]
+        {
+            assert!(splits_heap(name), "{name}");
+        }
+        for name in ["G1 young collection pauses", "ZGC minor collection pauses", "Shenandoah partial"] {
+            assert!(!splits_heap(name), "{name}");
+        }
+    }
 }
