@@ -187,10 +187,14 @@ fn unwind_tables<'d>(file: &impl Object<'d>) -> UnwindTables {
         room = room.checked_sub(bytes.len() as u64)?;
         (!bytes.is_empty()).then(|| bytes.into())
     };
-    let (eh_frame_svma, eh_frame) = address_range(".eh_frame").zip(data(".eh_frame")).unzip();
+    // Of a Go program `.eh_frame` covers only what is written in C; its own code keeps frame pointers.
+    let is_go = GO_TABLES.iter().any(|name| file.section_by_name(name).is_some());
+    let described = address_range(".eh_frame").filter(|_| !is_go);
+    let (eh_frame_svma, eh_frame) = described.zip(data(".eh_frame")).unzip();
     // Programs with `.eh_frame` need no other.
     let debug_frame = if eh_frame.is_none() { data(".debug_frame") } else { None };
-    let (eh_frame_hdr_svma, eh_frame_hdr) = address_range(".eh_frame_hdr").zip(data(".eh_frame_hdr")).unzip();
+    let index = address_range(".eh_frame_hdr").filter(|_| !is_go);
+    let (eh_frame_hdr_svma, eh_frame_hdr) = index.zip(data(".eh_frame_hdr")).unzip();
     UnwindTables {
         text_svma: address_range(".text"),
         got_svma: address_range(".got"),
