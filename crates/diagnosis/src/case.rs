@@ -6,6 +6,7 @@ use crate::freeze_impact::FreezeImpact;
 use crate::loaded_window::cpu;
 use crate::observed_run::{ObservedRun, Trial};
 use crate::part_summary::PartSummary;
+use crate::programs::is_erlang;
 use crate::run_split::RunSplit;
 use crate::workers::{Bystanders, Workers};
 use record::watch::{CloserLook, TreeRole, TreeWindow, WatchCoverage, WatchedProcesses, Window};
@@ -148,6 +149,11 @@ impl<'a> Case<'a> {
     /// Whether it is a Go program, whose runtime has a scheduler of its own.
     pub fn is_go(&self) -> bool {
         self.subject().is_some_and(|subject| subject.is_go)
+    }
+
+    /// Whether its runtime schedules its work by itself, on a thread for each processor, none of which is an event loop.
+    pub fn schedules_itself(&self) -> bool {
+        self.is_go() || self.subject().is_some_and(|subject| is_erlang(subject, self.degraded.service()))
     }
 
     /// Whether it is the database itself.

@@ -131,6 +131,16 @@ impl<'a> PartSummary<'a> {
         cpu(&self.service, self.merged.length())
     }
 
+    /// Processors torment used.
+    pub fn torment_cpu(&self) -> f64 {
+        self.per_second(self.merged.own.cpu_ns) / 1e9
+    }
+
+    /// Processors used by programs that are neither observed nor torment.
+    pub fn neighbours_cpu(&self) -> f64 {
+        self.merged.host.as_ref().map_or(0.0, |host| self.per_second(host.neighbours_cpu_ns) / 1e9)
+    }
+
     /// Its threads that were ready for a processor.
     pub fn runnable(&self) -> f64 {
         runnable(&self.service, self.merged.length())

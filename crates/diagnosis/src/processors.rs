@@ -66,21 +66,31 @@ pub(crate) fn next_limit(case: &Case<'_>, wanted: f64) -> String {
     }
 }
 
-/// With more than this share of a machine, torment takes processors from the service.
+/// With more than this share of a machine, torment or another program takes processors from the service.
 const MIN_COMPETING_SHARE: f64 = 0.15;
 
 /// The processors torment uses, if it takes them from a service on the same machine, and others do not take more.
 pub(crate) fn competing_cpus(case: &Case<'_>) -> Option<f64> {
+    let (own, others) = (case.degraded.torment_cpu(), case.degraded.neighbours_cpu());
+    (own >= others && is_competing(case, own)).then_some(own)
+}
+
+/// Whether other programs take them from it, and torment takes fewer.
+pub(crate) fn are_others_competing(case: &Case<'_>) -> bool {
+    let (own, others) = (case.degraded.torment_cpu(), case.degraded.neighbours_cpu());
+    others > own && is_competing(case, others)
+}
+
+/// Whether a program that uses so many has too many of a full machine.
+fn is_competing(case: &Case<'_>, used: f64) -> bool {
     let all = &case.degraded.merged;
-    let (own, host) = (case.degraded.per_second(all.own.cpu_ns) / 1e9, all.host.as_ref()?);
-    let others = case.degraded.per_second(host.neighbours_cpu_ns) / 1e9;
-    (own > MIN_COMPETING_SHARE * host_cpus(all) && own >= others && is_machine_full(all)).then_some(own)
+    used > MIN_COMPETING_SHARE * host_cpus(all) && is_machine_full(all)
 }
 
 /// What to do about that.
 pub(crate) fn separation_advice(case: &Case<'_>, own: f64) -> String {
-    let (own, all) = (format_number(own), format_number(host_cpus(&case.degraded.merged)));
-    format!("give torment a machine of its own first: it used {own} of the {all} processors")
+    let (own, all) = (format_number(own), format_count(host_cpus(&case.degraded.merged), "processor"));
+    format!("give torment a machine of its own first: it used {own} of the {all}")
 }
 
 /// From this many connections on, and this many times those that sufficed when it was well, their number is work in itself.

@@ -1,6 +1,6 @@
 //! Known server programs, and how to configure each for more of what is scarce.
 
-use record::watch::WatchedProcesses;
+use record::watch::{TreeWindow, WatchedProcesses};
 
 /// How to configure a service for this many of something.
 pub(crate) type ScalingAdvice = fn(u32) -> String;
@@ -68,6 +68,12 @@ pub(crate) fn find_by_subject(subject: &WatchedProcesses) -> Option<&'static Kno
     let first = words.next().unwrap_or_default();
     let own = [subject.name.as_str(), &first];
     own.into_iter().find_map(find_by_name).or_else(|| words.take(3).find_map(|word| known(&word)))
+}
+
+/// Whether it is Erlang's virtual machine: by its name or, as a script may have started it, by those of its schedulers.
+pub(crate) fn is_erlang(subject: &WatchedProcesses, seen: &TreeWindow) -> bool {
+    ["beam", "beam.smp"].contains(&subject.name.as_str())
+        || ["N_scheduler", "erts_sched_N"].into_iter().any(|name| seen.group(name).is_some())
 }
 
 #[cfg(test)]

@@ -64,13 +64,13 @@ pub(crate) fn find_saturated<'a>(case: &'a Case<'_>) -> Option<SaturatedThreads<
         (on_cpu_ns as f64 >= min_group_share * all as f64).then_some((group, threads, on_cpu_ns))
     })?;
     let used = on_cpu_ns as f64 / 1e9 / seconds / threads;
-    // Go runs as many threads as it has processors, each of which waits for events when it has nothing to run.
-    let fills_processors = case.is_go() && case.cpus() < threads + 0.5;
+    // As many threads as processors, each of which waits for events when it has nothing to run.
+    let fills_processors = case.schedules_itself() && case.cpus() < threads + 0.5;
     (used >= MIN_CPU_SHARE && threads < MAX_SATURATED && !fills_processors).then(|| SaturatedThreads {
         group,
         threads,
         used,
-        loops: !case.is_go() && were_waiting(case, group, threads),
+        loops: !case.schedules_itself() && were_waiting(case, group, threads),
         min_group_share,
     })
 }

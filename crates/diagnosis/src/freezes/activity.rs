@@ -5,7 +5,7 @@
 //! itself, for loads differ.
 
 use super::{Freeze, Trial};
-use crate::format::format_number;
+use crate::format::{format_count, format_number};
 use crate::loaded_window::cpu;
 use record::watch::{ThreadWait, Window};
 use std::collections::BTreeMap;
@@ -20,6 +20,12 @@ const MIN_FROZEN_PART: f64 = 0.5;
 const MIN_COMPUTING: f64 = 0.8;
 /// Fewest observed seconds for a correlation.
 const MIN_SECONDS: usize = 4;
+/// A certain stop covers a freeze if it lasts for this part of it,
+const MIN_COVERED_PART: f64 = 0.5;
+/// and explains freezes if it covers this share of the frozen time: by chance, half of it is above the median;
+const MIN_COVERED_SHARE: f64 = 0.6;
+/// of one or two freezes that says nothing.
+const MIN_COVERED_FREEZES: usize = 3;
 
 /// What the target did while frozen.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -114,38 +120,97 @@ impl WindowSigns {
         signs
     }
 
-    fn frozen(&self, freezes: &[Freeze]) -> f64 {
-        let inside = |freeze: &Freeze| {
-            let (from, to) = (self.from.max(freeze.from), self.to.min(freeze.to));
-            if to > from { (to - from).as_secs_f64() } else { 0.0 }
-        };
-        freezes.iter().map(inside).sum::<f64>() / (self.to - self.from).as_secs_f64().max(f64::MIN_POSITIVE)
+    /// Amount of the sign per second.
+    fn amount(&self, sign: &Sign) -> f64 {
+        self.signs.get(sign).copied().unwrap_or(0.0)
     }
+
+    fn seconds(&self) -> f64 {
+        (self.to - self.from).as_secs_f64()
+    }
+
+    /// Seconds of the freeze within it.
+    fn frozen_seconds(&self, freeze: &Freeze) -> f64 {
+        let (from, to) = (self.from.max(freeze.from), self.to.min(freeze.to));
+        if to > from { (to - from).as_secs_f64() } else { 0.0 }
+    }
+
+    /// Its frozen part.
+    fn frozen(&self, freezes: &[Freeze]) -> f64 {
+        let seconds: f64 = freezes.iter().map(|freeze| self.frozen_seconds(freeze)).sum();
+        seconds / self.seconds().max(f64::MIN_POSITIVE)
+    }
+}
+
+impl Sign {
+    /// Whether the service stands still for as long as there is of it; a quota's is the sum over its processors.
+    fn is_certain_stop(&self) -> bool {
+        matches!(self, Self::Quota | Self::Collector | Self::Safepoint)
+    }
+}
+
+/// A trial with freezes, and its observed windows.
+struct FrozenTrial<'a> {
+    freezes: Vec<Freeze>,
+    windows: Vec<&'a WindowSigns>,
+}
+
+impl<'a> FrozenTrial<'a> {
+    fn of(trial: &'a Trial, freezes: &[Freeze]) -> Option<Self> {
+        let freezes: Vec<Freeze> =
+            freezes.iter().filter(|freeze| freeze.trial == trial.number).copied().collect();
+        let windows: Vec<&WindowSigns> = trial.windows.iter().filter(|sight| sight.observed).collect();
+        (!freezes.is_empty() && !windows.is_empty()).then_some(Self { freezes, windows })
+    }
+
+    /// Each observed freeze in seconds, and how many seconds of the sign, beyond those of other windows, are in its windows and the next:
+    /// a stop is counted when it ends.
+    fn stops(&self, sign: &Sign) -> Vec<(f64, f64)> {
+        let without = self.windows.iter().filter(|sight| sight.frozen(&self.freezes) == 0.0);
+        let mut usual: Vec<f64> = without.map(|sight| sight.amount(sign)).collect();
+        usual.sort_by(f64::total_cmp);
+        let Some(usual) = usual.get(usual.len() / 2) else { return Vec::new() };
+        let stop = |freeze: &Freeze| {
+            let has_some = |sight: &&&WindowSigns| sight.frozen_seconds(freeze) > 0.0;
+            let first = self.windows.iter().position(|sight| has_some(&sight))?;
+            let later = &self.windows[first..];
+            let count = later.iter().take_while(has_some).count();
+            let frozen = later[..count].iter().map(|sight| sight.frozen_seconds(freeze)).sum();
+            let near = later.iter().take(count + 1);
+            Some((frozen, near.map(|sight| (sight.amount(sign) - usual) * sight.seconds()).sum()))
+        };
+        self.freezes.iter().filter_map(stop).collect()
+    }
+}
+
+/// Whether most of the frozen time is covered by certain stops. One that lies in two windows is counted in the later, which may
+/// hold little of its freeze: then it hardly correlates.
+fn is_covered(trials: &[FrozenTrial<'_>], sign: &Sign) -> bool {
+    let stops: Vec<(f64, f64)> = trials.iter().flat_map(|trial| trial.stops(sign)).collect();
+    let all: f64 = stops.iter().map(|(frozen, _)| frozen).sum();
+    let is_long = |(frozen, stopped): &&(f64, f64)| *stopped >= MIN_COVERED_PART * frozen;
+    let covered: f64 = stops.iter().filter(is_long).map(|(frozen, _)| frozen).sum();
+    stops.len() >= MIN_COVERED_FREEZES && covered >= MIN_COVERED_SHARE * all
 }
 
 pub(super) fn infer_activity(trials: &[Trial], freezes: &[Freeze]) -> FreezeActivity {
     let mut deviations: Vec<(f64, BTreeMap<&Sign, f64>)> = Vec::new();
     let (mut last, mut computing) = (None, Vec::new());
-    for trial in trials {
-        let here: Vec<Freeze> =
-            freezes.iter().filter(|freeze| freeze.trial == trial.number).copied().collect();
-        let windows: Vec<&WindowSigns> = trial.windows.iter().filter(|sight| sight.observed).collect();
-        if here.is_empty() || windows.is_empty() {
-            continue;
-        }
-        last = windows.iter().rev().find(|sight| sight.frozen(&here) > 0.0).copied().or(last);
-        let all_frozen = windows.iter().filter(|sight| sight.frozen(&here) >= MIN_FROZEN_PART);
-        computing.extend(all_frozen.map(|sight| sight.signs.get(&Sign::Busy).copied().unwrap_or(0.0)));
+    let trials: Vec<FrozenTrial<'_>> =
+        trials.iter().filter_map(|trial| FrozenTrial::of(trial, freezes)).collect();
+    for FrozenTrial { freezes: here, windows } in &trials {
+        last = windows.iter().rev().find(|sight| sight.frozen(here) > 0.0).copied().or(last);
+        let all_frozen = windows.iter().filter(|sight| sight.frozen(here) >= MIN_FROZEN_PART);
+        computing.extend(all_frozen.map(|sight| sight.amount(&Sign::Busy)));
         let count = windows.len() as f64;
-        let mean_frozen = windows.iter().map(|sight| sight.frozen(&here)).sum::<f64>() / count;
+        let mean_frozen = windows.iter().map(|sight| sight.frozen(here)).sum::<f64>() / count;
         let mut means: BTreeMap<&Sign, f64> = BTreeMap::new();
         for (sign, value) in windows.iter().flat_map(|sight| &sight.signs) {
             *means.entry(sign).or_default() += value / count;
         }
         deviations.extend(windows.iter().map(|sight| {
-            let over =
-                means.iter().map(|(sign, mean)| (*sign, sight.signs.get(*sign).unwrap_or(&0.0) - mean));
-            (sight.frozen(&here) - mean_frozen, over.collect())
+            let over = means.iter().map(|(sign, mean)| (*sign, sight.amount(sign) - mean));
+            (sight.frozen(here) - mean_frozen, over.collect())
         }));
     }
     let Some(last) = last.filter(|_| deviations.len() >= MIN_SECONDS) else {
@@ -161,7 +226,8 @@ pub(super) fn infer_activity(trials: &[Trial], freezes: &[Freeze]) -> FreezeActi
         let sign_variance: f64 = deviations.iter().map(|(_, signs)| value(signs).powi(2)).sum();
         let (slope, correlation) =
             (covariance / frozen_variance, covariance / (frozen_variance * sign_variance).sqrt());
-        if slope >= MIN_SLOPE && correlation >= MIN_CORRELATION {
+        let correlates = slope >= MIN_SLOPE && correlation >= MIN_CORRELATION;
+        if correlates || sign.is_certain_stop() && is_covered(&trials, sign) {
             found.push((sign, slope));
         }
     }
@@ -192,15 +258,15 @@ fn describe(sign: &Sign, slope: f64, last: &WindowSigns) -> FreezeActivity {
         Sign::Stolen => FreezeActivity::of(
             "stolen",
             format!(
-                "meanwhile the hypervisor had taken {} processors: the target did not cause it",
-                format_number(slope)
+                "meanwhile the hypervisor had taken {}: the target did not cause it",
+                format_count(slope, "processor")
             ),
         ),
         Sign::Stopped => FreezeActivity::of("stopped", "meanwhile its threads were stopped"),
         Sign::Quota => {
             let quota = last.quota.as_ref();
             let of = quota
-                .map(|(cpus, group)| format!(" (cpu.max of {group}: {} processors)", format_number(*cpus)));
+                .map(|(cpus, group)| format!(" (cpu.max of {group}: {})", format_count(*cpus, "processor")));
             FreezeActivity::of(
                 "quota",
                 format!("meanwhile its processor quota was used up{}", of.unwrap_or_default()),
@@ -222,7 +288,7 @@ fn describe(sign: &Sign, slope: f64, last: &WindowSigns) -> FreezeActivity {
         }
         Sign::Busy => FreezeActivity::of(
             "busy",
-            format!("meanwhile it computed, on {} more processors than usual", format_number(slope)),
+            format!("meanwhile it computed, on {} than usual", format_count(slope, "more processor")),
         ),
         Sign::Waiting(wait, group) => {
             let (who, wait) = (threads(slope), wait.to_string());

@@ -111,10 +111,10 @@ pub(super) fn outstanding_fact(case: &Case<'_>) -> record::Evidence {
     let load = &case.degraded.load;
     let who = if case.front.is_some() { case.name() } else { "the service" };
     fact(format!(
-        "{} requests are outstanding on average, {who} uses {} of {} processors",
+        "{} requests are outstanding on average, {who} uses {} of {}",
         format_number(load.outstanding),
         format_number(case.cpu()),
-        format_number(case.cpus())
+        format_count(case.cpus(), "processor")
     ))
     .measured(load.outstanding, MIN_ENGAGED, "requests", source::LOAD)
     .well(case.when_well(|side| side.load.outstanding))

@@ -301,9 +301,9 @@ pub(crate) fn cpu(case: &Case<'_>) -> Option<RuleFinding> {
     if let (Some(used), Some(ready)) = (used, ready) {
         found = found
             .fact(format!(
-                "its processes use {} of {} processors, {} ready",
+                "its processes use {} of {}, {} ready",
                 format_number(used),
-                format_number(cpus),
+                format_count(cpus, "processor"),
                 format_number(ready)
             ))
             .measured(used, 0.4 * cpus, "processors", source::SCHEDSTAT)

@@ -67,7 +67,7 @@ impl SaturatedThreads<'_> {
         let host = host_cpus(&case.degraded.merged);
         if idle >= 0.05 * host {
             let text =
-                format!("{} of {} processors are idle meanwhile", format_number(idle), format_number(host));
+                format!("{} of {} idle meanwhile", format_number(idle), format_count(host, "processor"));
             found = found.fact(text).measured(idle, 0.0, "processors", source::HOST);
         }
         let others = case.cpu() - used * threads;

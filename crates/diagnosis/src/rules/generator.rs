@@ -2,7 +2,7 @@
 
 use crate::case::Case;
 use crate::finding::{EvidenceExt, RuleFinding, source};
-use crate::format::{format_number, format_time};
+use crate::format::{format_count, format_time};
 use crate::processors::idle_cpus;
 use record::{Cause, ExhaustedResource};
 use units::{Share, grouped};
@@ -45,8 +45,8 @@ pub(crate) fn generator(case: &Case<'_>) -> Option<RuleFinding> {
     if case.degraded.observed_seconds() > 0.0 && !case.is_remote() {
         let waited = case.degraded.per_second(own.loops_run_delay_ns) / 1e9;
         let text = format!(
-            "its loops used {} processors and waited {} of the time for one",
-            format_number(case.degraded.per_second(own.loops_cpu_ns) / 1e9),
+            "its loops used {} and waited {} of the time for one",
+            format_count(case.degraded.per_second(own.loops_cpu_ns) / 1e9, "processor"),
             Share(waited)
         );
         found = found.fact(text).measured(waited, 0.05, "share", source::SCHEDSTAT);

@@ -105,7 +105,7 @@ pub(crate) fn pool_by_sockets(case: &Case<'_>) -> Option<RuleFinding> {
             peer.most
         ))
         .measured(peer.established, 1.5, "connections", source::SOCKETS)
-        .fact(format!("{} of {} processors used", format_number(case.cpu()), format_number(case.cpus())))
+        .fact(format!("{} of {} used", format_number(case.cpu()), format_count(case.cpus(), "processor")))
         .measured(case.cpu(), 0.5 * case.cpus(), "processors", source::SCHEDSTAT);
     if let (Some(seen), true) = (virtual_threads, waits_with_deadline) {
         let text = format!(
@@ -204,7 +204,7 @@ pub(crate) fn hidden_queue(case: &Case<'_>) -> Option<RuleFinding> {
     let name = case.name();
     let (outstanding, uses) = (
         format_number(load.outstanding),
-        format!("{} of {} processors", format_factor(case.cpu()), format_number(case.cpus())),
+        format!("{} of {}", format_factor(case.cpu()), format_count(case.cpus(), "processor")),
     );
     let found = RuleFinding::new(Cause::Inside)
         .with_sentence(match &concurrency {

@@ -2,7 +2,7 @@
 
 use crate::case::Case;
 use crate::finding::{EvidenceExt, RuleFinding, source};
-use crate::format::{format_number, format_time};
+use crate::format::{format_count, format_number, format_time};
 use crate::loaded_window::{LoadedWindow, average};
 use crate::processors::idle_cpus;
 use crate::saturated_threads::is_cpu_starved;
@@ -40,10 +40,10 @@ pub(crate) fn gc(case: &Case<'_>) -> Option<RuleFinding> {
     Some(
         RuleFinding::new(Cause::Gc)
             .with_sentence(format!(
-                "Garbage collection stopped {} {} of the time ({} pauses of {} on average{full}).",
+                "Garbage collection stopped {} {} of the time ({} of {} on average{full}).",
                 case.name(),
                 Share(share),
-                jvm.pauses,
+                format_count(jvm.pauses as f64, "pause"),
                 format_time(mean)
             ))
             .margin(share, MIN_STOPPED_SHARE, 2.0 * MIN_STOPPED_SHARE)
@@ -52,7 +52,7 @@ pub(crate) fn gc(case: &Case<'_>) -> Option<RuleFinding> {
             .fact(format!("stopped {} of the time", Share(share)))
             .measured(share, MIN_STOPPED_SHARE, "share", source::PERFDATA)
             .well(case.when_well(|side| stopped_share(&side.merged)))
-            .fact(format!("the collector's threads use {} processors", format_number(collector)))
+            .fact(format!("the collector's threads use {}", format_count(collector, "processor")))
             .measured(collector, 0.2, "processors", source::SCHEDSTAT)
             .fact(format!(
                 "heap {} of {}; the last collection was for {}",
@@ -139,18 +139,18 @@ pub(crate) fn cold(case: &Case<'_>) -> Option<RuleFinding> {
     Some(
         RuleFinding::new(Cause::ColdJit)
             .with_sentence(format!(
-                "{} is still warming up: its compilers use or wait for {} processors, beside the \
+                "{} is still warming up: its compilers use or wait for {}, beside the \
                  {} that it uses. These figures are of a cold service.",
                 case.name(),
-                format_number(used),
+                format_count(used, "processor"),
                 format_number(case.cpu())
             ))
             .margin(used, needed, 2.0 * needed)
             .persisting(case, |w| compiler_cpus(w).is_some_and(|used| used >= 0.5 * needed))
             .sources(1 + u32::from(case.recovered) + u32::from(classes >= 5.0 || jvm.compiles > 50))
             .fact(format!(
-                "compilers: {} processors at first, {} at the end",
-                format_number(early),
+                "compilers: {} at first, {} at the end",
+                format_count(early, "processor"),
                 format_number(late)
             ))
             .measured(used, needed, "processors", source::SCHEDSTAT)

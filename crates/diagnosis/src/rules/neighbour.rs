@@ -77,7 +77,7 @@ pub(crate) fn neighbour(case: &Case<'_>) -> Option<RuleFinding> {
             .fact(format!("{} ready and waiting for a processor", format_count(case.runnable(), "thread")))
             .measured(case.runnable(), 0.3, "threads", source::SCHEDSTAT)
             .well(case.when_well(PartSummary::runnable))
-            .fact(format!("{} of {} processors idle", format_number(idle), format_number(all)))
+            .fact(format!("{} of {} idle", format_number(idle), format_count(all, "processor")))
             .measured(idle, MAX_HOST_IDLE * all, "processors", source::HOST)
             .chain(["requests", "threads ready", "processors used by others"])
             .advise("stop or move the neighbour, or pin it to other processors, and measure again")

@@ -5,13 +5,13 @@ use super::interpreter;
 use super::neighbour::neighbours_share;
 use crate::case::Case;
 use crate::finding::{EvidenceExt, RuleFinding, fact, source};
-use crate::format::{format_count, format_number};
+use crate::format::{format_count, format_list, format_number};
 use crate::loaded_window::{LoadedWindow, cpu as cpu_of, runnable as runnable_of};
 use crate::part_summary::PartSummary;
 use crate::processors::{
     EXHAUSTED_UTILISATION, FULL_UTILISATION, MAX_HOST_IDLE, MIN_READY_THREADS, MIN_THROTTLED_SHARE,
-    NEARLY_FULL_UTILISATION, ceiling_by_cost, competing_cpus, connections_advice, host_cpus, idle_cpus,
-    is_crowded_out, is_machine_full, next_limit, separation_advice,
+    NEARLY_FULL_UTILISATION, are_others_competing, ceiling_by_cost, competing_cpus, connections_advice,
+    host_cpus, idle_cpus, is_crowded_out, is_machine_full, next_limit, separation_advice,
 };
 use crate::request_path::use_of as used_there;
 use crate::saturated_threads::{SaturatedThreads, find_few_saturated, find_saturated, is_cpu_starved};
@@ -24,6 +24,9 @@ const MIN_SWITCHING_SHARE: f64 = 0.03;
 
 /// Fewer threads than this are ready only for moments.
 const FEW_READY: f64 = 0.1;
+
+/// Who uses less than this of a processor is not named.
+const MIN_NAMED: f64 = 0.05;
 
 fn service_cpu(window: &Window) -> f64 {
     window.service().map_or(0.0, |service| cpu_of(service, window.length()))
@@ -107,6 +110,14 @@ fn shares_processors(case: &Case<'_>, subject: &WatchedProcesses) -> bool {
     case.subject().is_some_and(same)
 }
 
+/// Whether a downstream is not known to be confined to other processors than the service.
+fn may_share_processors(case: &Case<'_>, subject: &WatchedProcesses) -> bool {
+    let own: &[u32] = case.subject().map_or(&[], |own| &own.processors);
+    // None are listed if it may use all.
+    let any = own.is_empty() || subject.processors.is_empty();
+    any || own.iter().any(|processor| subject.processors.contains(processor))
+}
+
 /// Processors used by trees confined to the same ones.
 fn shared_cpu(case: &Case<'_>, window: &Window) -> f64 {
     let all = case.watched.subjects.iter().zip(&window.subjects).skip(1);
@@ -134,7 +145,7 @@ fn all_in_use(case: &Case<'_>, min_share: f64, min_ready: f64) -> Option<RuleFin
     let (used, cpus, runnable) = (case.cpu(), case.cpus(), case.runnable());
     let lined_up = runnable >= MIN_READY_THREADS;
     let downstream = case.downstream_cpu();
-    let own = case.degraded.per_second(case.degraded.merged.own.cpu_ns) / 1e9;
+    let own = case.degraded.torment_cpu();
     let host = host_cpus(&case.degraded.merged);
     let shared = shared_cpu(case, &case.degraded.merged);
     // An interpreter could not use them.
@@ -151,19 +162,14 @@ fn all_in_use(case: &Case<'_>, min_share: f64, min_ready: f64) -> Option<RuleFin
     if !full(&case.degraded.as_window()) || runnable < min_ready || downstream > used || !lacks {
         return None;
     }
-    let mut users = vec![format!("{} {}", case.name(), format_number(used))];
-    users.extend(case.downstreams().map(|(subject, seen)| {
-        format!("{} {}", subject.name, format_number(cpu_of(seen, case.degraded.merged.length())))
-    }));
-    users.push(format!("torment {}", format_number(own)));
     let available = (cpus - shared).min(host - own - downstream).max(0.05);
-    let sharing = competing_cpus(case).is_some();
+    let busy = host - idle_cpus(&case.degraded.merged);
     // It would use them if others did not.
-    let crowded = sharing && used + shared < FULL_UTILISATION * cpus;
+    let crowded = used + shared < FULL_UTILISATION * cpus;
     let is = if format_number(runnable) == "1" { "is" } else { "are" };
     let more_ready = format!("{} {is} ready to run", format_count(runnable, "more thread"));
     let found = RuleFinding::new(Cause::Cpu)
-        .with_sentence(if used < FULL_UTILISATION * cpus && shared > 0.0 {
+        .with_sentence(if used < FULL_UTILISATION * cpus && !crowded {
             let others: Vec<&str> = case
                 .downstreams()
                 .filter(|(s, _)| shares_processors(case, s))
@@ -177,30 +183,31 @@ fn all_in_use(case: &Case<'_>, min_share: f64, min_ready: f64) -> Option<RuleFin
                 format_number(used + shared),
             )
         } else {
-            let rest = match lined_up {
-                true => more_ready,
-                false if runnable < FEW_READY => {
-                    "queues the rest by itself, since no thread is ready to run".to_owned()
-                }
-                false => "queues the rest by itself, since hardly any thread is ready to run".to_owned(),
+            let few_ready = match runnable < FEW_READY {
+                true => "no thread is ready to run",
+                false => "hardly any thread is ready to run",
             };
-            let beside =
-                if crowded { format!(" while torment uses {}", format_number(own)) } else { String::new() };
+            let rest = match (lined_up, crowded) {
+                (true, _) => more_ready,
+                (false, true) => few_ready.to_owned(),
+                (false, false) => format!("queues the rest by itself, since {few_ready}"),
+            };
+            let beside = if crowded { beside(case) } else { String::new() };
             let (used, cpus) = (format_number(used), format_number(cpus));
             format!(
                 "{} needs more processor time: it uses {used} of {cpus}{beside}, and {rest}.",
                 case.name()
             )
         })
-        .margin((used + shared).max(host - idle_cpus(&case.degraded.merged)) / cpus, FULL_UTILISATION, 0.95)
+        .margin(((used + shared) / cpus).max(if crowded { busy / host } else { 0.0 }), FULL_UTILISATION, 0.95)
         .persisting(case, full)
         .sources(2 + u32::from(runnable >= cpus))
         .seen_by_sweeps(case)
         .fact(format!(
-            "{} processors of {} used: {}",
-            format_number(host - idle_cpus(&case.degraded.merged)),
+            "{} of {} used: {}",
+            format_count(busy, "processor"),
             format_number(host),
-            users.join(", ")
+            users(case, busy).join(", ")
         ))
         .measured(used, FULL_UTILISATION * cpus, "processors", source::SCHEDSTAT)
         .well(case.when_well(PartSummary::cpu));
@@ -211,10 +218,13 @@ fn all_in_use(case: &Case<'_>, min_share: f64, min_ready: f64) -> Option<RuleFin
     });
     // More processors alone are of no use to an interpreter.
     let interpreted = interpreter::is_full(case);
-    let more = match sharing {
-        true => separation_advice(case, own),
-        false if interpreted => "more processors, and a process for each: an interpreter uses one".to_owned(),
-        false => "more processors: capacity rises with them until the next limit".to_owned(),
+    let more = match competing_cpus(case) {
+        Some(own) => separation_advice(case, own),
+        None if crowded && are_others_competing(case) => {
+            "stop the other programs first, or give the service processors of its own".to_owned()
+        }
+        None if interpreted => "more processors, and a process for each: an interpreter uses one".to_owned(),
+        None => "more processors: capacity rises with them until the next limit".to_owned(),
     };
     let twice = match interpreted {
         true => "half that time per request, or twice the processors and the processes",
@@ -259,6 +269,37 @@ fn all_in_use(case: &Case<'_>, min_share: f64, min_ready: f64) -> Option<RuleFin
     )
 }
 
+/// Who has part of its processors, as far as known: ` while torment uses 0.3 and other programs 0.8`.
+fn beside(case: &Case<'_>) -> String {
+    const OTHERS: &str = "other programs";
+    let length = case.degraded.merged.length();
+    let near = case.downstreams().filter(|(subject, _)| may_share_processors(case, subject));
+    let users = near
+        .map(|(subject, seen)| (subject.name.as_str(), cpu_of(seen, length)))
+        .chain([("torment", case.degraded.torment_cpu()), (OTHERS, case.degraded.neighbours_cpu())]);
+    let each = users.filter(|(_, used)| *used >= MIN_NAMED).enumerate().map(|(place, (name, used))| {
+        let verb = match place {
+            0 if name == OTHERS => "use ",
+            0 => "uses ",
+            _ => "",
+        };
+        format!("{name} {verb}{}", format_number(used))
+    });
+    let each: Vec<String> = each.collect();
+    if each.is_empty() { String::new() } else { format!(" while {}", format_list(&each)) }
+}
+
+/// The users of the machine's busy processors.
+fn users(case: &Case<'_>, busy: f64) -> Vec<String> {
+    let length = case.degraded.merged.length();
+    let mut users = vec![(case.name(), case.cpu())];
+    users.extend(case.downstreams().map(|(subject, seen)| (subject.name.as_str(), cpu_of(seen, length))));
+    users.push(("torment", case.degraded.torment_cpu()));
+    let unnamed = busy - users.iter().map(|(_, used)| used).sum::<f64>();
+    users.extend((unnamed >= MIN_NAMED).then_some(("others", unnamed)));
+    users.iter().map(|(name, used)| format!("{name} {}", format_number(*used))).collect()
+}
+
 /// The groups that use the most, as evidence.
 fn by_group(side: &PartSummary<'_>) -> Vec<record::Evidence> {
     let seconds = side.observed_seconds().max(f64::MIN_POSITIVE) * 1e9;
@@ -294,11 +335,11 @@ fn switching(case: &Case<'_>) -> Option<record::Evidence> {
         return None;
     }
     let text = format!(
-        "{} context switches a second, at {each} each (torment probe, run {}): {} of the {} processors it uses",
+        "{} context switches a second, at {each} each (torment probe, run {}): {} of the {} it uses",
         format_number(rate(&case.degraded)),
         costs.run,
         format_number(used),
-        format_number(case.cpu())
+        format_count(case.cpu(), "processor")
     );
     Some(fact(text).measured(used, least, "processors", source::SCHEDSTAT).well(case.when_well(taken)))
 }

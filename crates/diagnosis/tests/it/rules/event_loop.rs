@@ -377,3 +377,21 @@ fn go_has_no_event_loop() {
     assert!(limited.sentences[0].starts_with("All requests pass through 1 thread of etcd"), "{limited:#?}");
     assert!(limited.next[0].contains("GOMAXPROCS"), "{:?}", limited.next);
 }
+
+/// RabbitMQ, confined to one processor: "one event loop … one process for each". Erlang schedules on as many threads as processors.
+#[test]
+fn erlang_has_no_event_loop() {
+    for (name, schedulers) in
+        [("beam.smp", "erts_sched_N"), ("beam.smp", "beam.smp"), ("rabbitmq-server", "N_scheduler")]
+    {
+        let window = |run: f64, full: f64| {
+            let states = [(ThreadWait::Events, 1.0 - run), (ThreadWait::Running, run)];
+            second(vec![threads(schedulers, run, full, &states)])
+        };
+        let told = judged(service(name, name, 1.0), window(0.6, 0.0), window(0.99, 1.0));
+        expect(&told, Cause::Cpu);
+        let says = format!("{name} needs more processor time: it uses 0.99 of 1");
+        assert!(told.sentences[0].starts_with(&says), "{told:#?}");
+        assert!(told.next.iter().any(|next| next.starts_with("more processors: capacity")), "{told:#?}");
+    }
+}

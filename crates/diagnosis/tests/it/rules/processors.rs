@@ -1,7 +1,7 @@
 //! Processors: too few of them, a quota, a neighbour.
 
 use crate::builders::*;
-use record::watch::{Cgroup, CpuQuota, Neighbour, ThreadWait, WatchedProcesses};
+use record::watch::{Cgroup, CpuQuota, Neighbour, ThreadWait, TreeWindow, WatchedProcesses};
 use record::{Cause, Diagnosis, Failure, MachineCosts, RunId};
 use units::{Bytes, Nanos};
 
@@ -123,12 +123,80 @@ fn a_runtime_that_torment_leaves_too_few_processors() {
     expect(&diagnosis, Cause::Cpu);
     let sentence = &diagnosis.sentences[0];
     assert!(
-        sentence.contains("uses 1.7 of 2, and queues the rest by itself, since hardly any"),
+        sentence.contains("uses 1.7 of 2 while torment uses 0.24, and hardly any thread is ready to run"),
         "{sentence}"
     );
     assert_ne!(judged(caddy(1.5, 0.25, 0.07)).cause(), Some(Cause::Cpu), "one of the two has nothing to do");
     // With idle processors they are not the cause.
     assert_ne!(judged(caddy(0.6, 0.1, 0.7)).cause(), Some(Cause::Cpu));
+}
+
+/// influxd on one of two processors, of which others had a sixth: it "queues the rest by itself", needed "more processors", and was
+/// "wrong if the service uses less than 85 % of its processors", as it did.
+#[test]
+fn a_runtime_that_others_leave_too_little_of_its_processor() {
+    let influxd = |on_cpu: f64, ready: f64, [torment, others]: [f64; 2]| {
+        let states = [(futex(None), 9.0), (ThreadWait::Running, on_cpu)];
+        let mut window = second(vec![workers(on_cpu, ready, &states)]);
+        window.own.cpu_ns = ns(torment);
+        let host = window.host.as_mut().expect("it is there");
+        (host.idle_ns, host.neighbours_cpu_ns) = (ns(2.0 - on_cpu - torment - others), ns(others));
+        window
+    };
+    let judged = |bad| {
+        let mut watched = watched();
+        let one = WatchedProcesses {
+            name: "influxd".to_owned(),
+            cpus: 1.0,
+            java: None,
+            ..watched.subjects[0].clone()
+        };
+        watched.subjects = vec![WatchedProcesses { processors: vec![1], ..one }];
+        let well = load(1000.0, 1000.0, 1.2, 1, influxd(0.4, 0.1, [0.1, 0.0]));
+        judge(watched, vec![well, load(3000.0, 2000.0, 1600.0, 700, bad)])
+    };
+    let diagnosis = judged(influxd(0.84, 0.15, [0.31, 0.75]));
+    expect(&diagnosis, Cause::Cpu);
+    let says =
+        "uses 0.84 of 1 while torment uses 0.31 and other programs 0.75, and hardly any thread is ready";
+    assert!(diagnosis.sentences[0].contains(says), "{:?}", diagnosis.sentences);
+    let finding = &diagnosis.findings[0];
+    let used = "1.9 processors of 2 used: influxd 0.84, torment 0.31, others 0.75";
+    assert_eq!(finding.evidence[0].text, used);
+    assert!(diagnosis.unless[0].starts_with("the machine has more than 0.14"), "{:?}", diagnosis.unless);
+    assert!(diagnosis.next.iter().any(|next| next.starts_with("stop the other programs")), "{diagnosis:#?}");
+    let diagnosis = judged(influxd(0.84, 0.15, [0.02, 1.04]));
+    let sentence = &diagnosis.sentences[0];
+    assert!(sentence.contains("while other programs use 1, and"), "torment used too little: {sentence}");
+    // What others use of the other processor does not fill its own.
+    let diagnosis = judged(influxd(0.86, 0.6, [0.94, 0.1]));
+    expect(&diagnosis, Cause::Cpu);
+    assert!(diagnosis.findings[0].confidence.margin < 0.7, "{:#?}", diagnosis.findings[0]);
+    let diagnosis = judged(influxd(1.0, 0.15, [0.0, 0.0]));
+    assert_eq!(diagnosis.findings[0].evidence[0].text, "1 processor of 2 used: influxd 1, torment 0");
+}
+
+/// Only torment was named, though the database took as much.
+#[test]
+fn a_database_on_the_same_processors_is_named_among_those_that_have_part_of_them() {
+    let told = |cpus: f64, processors: [Vec<u32>; 2], used: f64, torment: f64| {
+        let mut window = second(vec![workers(used, 5.0, &[(ThreadWait::Running, used + 5.0)])]);
+        window.subjects.push(TreeWindow { processes: 10, cpu_ns: ns(0.4), ..TreeWindow::default() });
+        window.own.cpu_ns = ns(torment);
+        window.host.as_mut().expect("it is there").idle_ns = 0;
+        let mut watched = watched();
+        for (subject, processors) in watched.subjects.iter_mut().zip(processors) {
+            subject.processors = processors;
+        }
+        watched.subjects[0].cpus = cpus;
+        let diagnosis = judge(watched, vec![calm(), load(3000.0, 2000.0, 20.0, 20, window)]);
+        expect(&diagnosis, Cause::Cpu);
+        diagnosis.sentences[0].clone()
+    };
+    let together = told(2.0, [vec![], vec![]], 1.2, 0.4);
+    assert!(together.contains("1.2 of 2 while postgres uses 0.4 and torment 0.4, and 5 more"), "{together}");
+    let apart = told(1.0, [vec![0], vec![1]], 0.6, 1.0);
+    assert!(apart.contains("0.6 of 1 while torment uses 1, and 5 more"), "{apart}");
 }
 
 #[test]
