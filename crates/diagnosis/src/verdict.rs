@@ -122,8 +122,12 @@ pub(crate) fn judge(cases: &[Case<'_>], behind: &[Case<'_>]) -> Diagnosis {
     let causes: Vec<Cause> = findings.iter().map(|at| at.found.cause).collect();
     // Freezes that do not lower the limit fill queues, and do not explain what sets it.
     let is_aside = |cause: Cause| cause == Cause::Freeze && cases.iter().any(Case::freezes_leave_limit);
-    let is_why = |cause: Cause, symptom: Cause| {
-        explains(cause, symptom) && !(is_aside(cause) && symptom == Cause::Inside)
+    let is_collector_minor = cases.iter().any(rules::is_collector_minor);
+    let is_why = |cause: Cause, symptom: Cause| match (cause, symptom) {
+        (Cause::Gc, Cause::Cpu) => !is_collector_minor,
+        (Cause::Cpu, Cause::Gc) => is_collector_minor,
+        (_, Cause::Inside) if is_aside(cause) => false,
+        _ => explains(cause, symptom),
     };
     let cause_of = |symptom: Cause| {
         causes.iter().copied().find(|cause| is_why(*cause, symptom) && !is_why(symptom, *cause))

@@ -4,14 +4,16 @@ use crate::case::Case;
 use crate::finding::{EvidenceExt, RuleFinding, source};
 use crate::format::{format_count, format_number, format_time};
 use crate::loaded_window::{LoadedWindow, average};
-use crate::processors::idle_cpus;
+use crate::processors::{FULL_UTILISATION, idle_cpus};
 use crate::saturated_threads::is_cpu_starved;
 use record::Cause;
-use record::watch::Window;
+use record::watch::{Jvm, Window};
 use units::{Bytes, Share};
 
 /// Share of the time stopped for collection from which it counts.
 const MIN_STOPPED_SHARE: f64 = 0.10;
+/// A collector that takes less than this of full processors is not what they are short for.
+const MAX_MINOR_SHARE: f64 = 1.0 / 3.0;
 /// Share of the safepoints' time spent until all threads have stopped, and of all time.
 const MIN_SYNC_SHARE: f64 = 0.3;
 const MIN_SYNC_TIME: f64 = 0.02;
@@ -30,9 +32,7 @@ pub(crate) fn gc(case: &Case<'_>) -> Option<RuleFinding> {
         return None;
     }
     let mean = jvm.pause_ns as f64 / 1e9 / jvm.pauses.max(1) as f64;
-    let collector: u64 =
-        case.degraded.service().groups.iter().filter(|g| is_collector(&g.name)).map(|g| g.on_cpu_ns).sum();
-    let collector = case.degraded.per_second(jvm.collector_cpu_ns.unwrap_or(0).max(collector)) / 1e9;
+    let collector = collector_cpus(case, jvm);
     let full = match jvm.full_pauses {
         0 => String::new(),
         full => format!(", {full} of them of the whole heap"),
@@ -69,6 +69,23 @@ pub(crate) fn gc(case: &Case<'_>) -> Option<RuleFinding> {
                 Share(MIN_STOPPED_SHARE)
             )),
     )
+}
+
+/// The processors that the collector's threads use.
+fn collector_cpus(case: &Case<'_>, jvm: &Jvm) -> f64 {
+    let threads = case.degraded.service().groups.iter().filter(|group| is_collector(&group.name));
+    let used: u64 = threads.map(|group| group.on_cpu_ns).sum();
+    case.degraded.per_second(jvm.collector_cpu_ns.unwrap_or(0).max(used)) / 1e9
+}
+
+/// Whether all processors are in use, and by far the most of it is not the collector's: then it is part of what a request costs.
+pub(crate) fn is_collector_minor(case: &Case<'_>) -> bool {
+    let Some(jvm) = &case.degraded.service().jvm else { return false };
+    let used = case.cpu();
+    let most = MAX_MINOR_SHARE * used;
+    used >= FULL_UTILISATION * case.cpus()
+        && collector_cpus(case, jvm) < most
+        && stopped_share(&case.degraded.merged) < MAX_MINOR_SHARE
 }
 
 fn is_collector(name: &str) -> bool {

@@ -21,6 +21,7 @@ mod sqlite;
 
 use crate::case::Case;
 use crate::finding::RuleFinding;
+pub(crate) use java::is_collector_minor;
 
 /// Every rule.
 pub(crate) const ALL: &[fn(&Case<'_>) -> Option<RuleFinding>] = &[

@@ -33,6 +33,20 @@ fn the_virtual_machine() {
         Some(Jvm { pauses: 50, pause_ns: ns(0.3), heap_max_bytes: 1 << 28, ..Jvm::default() });
     expect(&judge(watched(), vec![well(), load(900.0, 500.0, 200.0, 300, collecting)]), Cause::Gc);
 
+    // Keycloak used all of its processors, the collector a fifth of that: a request costs what it costs.
+    let mut busy = second(vec![workers(1.9, 38.0, &[(ThreadWait::Running, 40.0)])]);
+    busy.subjects[0].jvm = Some(Jvm {
+        pauses: 50,
+        pause_ns: ns(0.19),
+        collector_cpu_ns: Some(ns(0.38)),
+        heap_max_bytes: 1 << 28,
+        ..Jvm::default()
+    });
+    let found = judge(watched(), vec![well(), load(900.0, 500.0, 200.0, 300, busy)]);
+    expect(&found, Cause::Cpu);
+    let collector = found.findings.iter().find(|finding| finding.cause == Cause::Gc);
+    assert_eq!(collector.expect("it takes 19 % of the time").follows_from, Some(Cause::Cpu));
+
     let mut cold = second(vec![
         workers(0.8, 10.0, &[(ThreadWait::Running, 12.0), (futex(Some(60)), 180.0)]),
         compilers(0.9),
