@@ -2,7 +2,7 @@
 
 use crate::watched::cpu_of;
 use crate::{ReportKind, RunView, Trial};
-use record::{Event, Purpose, Slice};
+use record::{Event, Slice};
 use stats::{Estimate, Histogram, clustered_share, quantile_bounds, ratio_of_sums};
 use units::Nanos;
 
@@ -41,7 +41,7 @@ pub(super) fn compared_load(view: &RunView) -> Option<Trial> {
         return view.load();
     }
     let point = view.curve().iter().find(|point| (point.share - LIMIT_SHARE).abs() < 1e-6)?;
-    let at_it = |trial: &&Trial| trial.purpose == Purpose::Curve && trial.is_at(point.rate.0);
+    let at_it = |trial: &&Trial| trial.is_curve_at(point.rate.0);
     view.trials.iter().rev().find(at_it).cloned()
 }
 

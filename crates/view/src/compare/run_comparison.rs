@@ -144,7 +144,12 @@ fn verdict(title: &str, run: usize, measures: &[ComparedMeasure], noise: f64) ->
         measures.iter().filter(|measure| measure.decides).filter(differs).collect()
     };
     let (worse, better) = (found(Significance::Worse), found(Significance::Better));
-    let undecided = [found(Significance::Undecided), found(Significance::Unknown)].concat();
+    // A search answers what it was asked for, its limit; of its seconds at a rate below, response times have no interval.
+    let is_limit_known = [&worse, &better, &found(Significance::Same)]
+        .iter()
+        .any(|of| of.iter().any(|measure| measure.id == "capacity"));
+    let unknown = if is_limit_known { Vec::new() } else { found(Significance::Unknown) };
+    let undecided = [found(Significance::Undecided), unknown].concat();
     let percents = measures.iter().filter(|measure| measure.decides).all(|measure| measure.is_near(run));
     let is_known =
         |measure: &&ComparedMeasure| measure.differences[run].is_some_and(|d| d.interval.is_some());
