@@ -118,7 +118,7 @@ pub(crate) fn conclusion(view: &RunView, diagnosis: &Diagnosis) -> Vec<Text> {
     if is_way {
         lines.push(chain(diagnosis));
     }
-    lines.extend(unstated_arithmetic(diagnosis).map(arithmetic));
+    lines.extend(unstated_arithmetic(diagnosis).map(|found| arithmetic(view, found)));
     lines.push(confidence(diagnosis));
     lines.extend(next_steps(view, diagnosis));
     let rates: Vec<String> = [("degraded at", diagnosis.degraded_at), ("well at", diagnosis.well_at)]

@@ -67,8 +67,8 @@ pub(crate) fn is_lateness_by_freezes(view: &RunView) -> bool {
     void.peek().is_some() && void.all(|trial| froze_in(&found, trial))
 }
 
-/// That freezes are why trials near the limit are bad, if all of these froze and few of the good ones did. `None` where the verdict on
-/// what gave first says it, or where the limit would be no higher without them.
+/// That freezes are why trials near the limit are bad, if all of these froze and few of the good ones did; one trial says too little.
+/// `None` where the verdict on what gave first says it, or where the limit would be no higher without them.
 pub(crate) fn why_trials_bad(view: &RunView) -> Option<String> {
     let found =
         view.freezes().filter(|_| view.cause() != Some(Cause::Freeze) && !is_limit_unaffected(view))?;
@@ -82,7 +82,7 @@ pub(crate) fn why_trials_bad(view: &RunView) -> Option<String> {
         good += 1;
         calm += usize::from(!froze_in(&found, trial));
     }
-    let decides = calm * 2 > good && bad.iter().all(|trial| froze_in(&found, trial));
+    let decides = bad.len() > 1 && calm * 2 > good && bad.iter().all(|trial| froze_in(&found, trial));
     let length = rounded_length(found.median());
     let left = view.arrival_kind().count((lowest * length.as_secs_f64()).round() as u64);
     decides.then(|| {

@@ -17,8 +17,8 @@ pub(crate) use limit::{between, holds, open_limit_words, tone};
 pub(crate) use load::figures;
 pub(crate) use probe::{conditions_words, machine_words, usage_line as sheet_usage_line};
 pub(crate) use search::{
-    certainty_lines, curve_table, failures_below_line, generator_next_steps, raise_advice, raise_gain,
-    why_no_more, why_no_more_line,
+    certainty_lines, curve_table, failures_below_line, generator_next_steps, not_recovered_line,
+    raise_advice, raise_gain, why_no_more, why_no_more_line,
 };
 pub(crate) use tasks::{limit_table, near, ramp_table};
 pub(crate) use working_set::half_as_fast;

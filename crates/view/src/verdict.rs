@@ -56,7 +56,7 @@ fn found(view: &RunView, diagnosis: &Diagnosis) -> Vec<Text> {
     let rest: Vec<Text> = is_way
         .then(|| chain(diagnosis))
         .into_iter()
-        .chain(unstated_arithmetic(diagnosis).map(arithmetic))
+        .chain(unstated_arithmetic(diagnosis).map(|found| arithmetic(view, found)))
         .collect();
     let facts = verdict.evidence.iter().take(EVIDENCE - rest.len());
     lines.extend(facts.map(|fact| evidence(fact, diagnosis)));
@@ -99,10 +99,22 @@ pub(crate) fn unstated_arithmetic(diagnosis: &Diagnosis) -> Option<&CapacityChec
 /// is about.
 pub(crate) fn arithmetic_words(view: &RunView, diagnosis: &Diagnosis) -> Option<String> {
     let found = diagnosis.arithmetic.as_ref().filter(|found| found.agrees())?;
-    let held = view.held();
-    let is_near = |held: f64| CapacityCheck { measured: Rate(held), ..found.clone() }.is_near();
-    let about = if found.is_near() && held.is_none_or(is_near) { "" } else { "about " };
-    Some(format!(" {} = {}: that is {about}the limit.", found.formula, found.ceiling))
+    let CapacityCheck { formula, ceiling, .. } = found;
+    Some(match limit_word(view, found) {
+        Some(limit) => format!(" {formula} = {ceiling}: that is {limit}."),
+        None => format!(" {formula} = {ceiling}: that is about what it answered in overloads."),
+    })
+}
+
+/// What the ceiling is said to be, given what was measured and what holds; `None` if more held than it explains.
+fn limit_word(view: &RunView, found: &CapacityCheck) -> Option<&'static str> {
+    let held = view.held().map(|held| CapacityCheck { measured: Rate(held), ..found.clone() });
+    match &held {
+        Some(held) if !held.agrees() && held.measured.0 > held.ceiling.0 => None,
+        Some(held) if !held.is_near() => Some("about the limit"),
+        _ if !found.is_near() => Some("about the limit"),
+        _ => Some("the limit"),
+    }
 }
 
 /// Sentences that state the arithmetic.
@@ -182,13 +194,18 @@ pub(crate) fn chain(diagnosis: &Diagnosis) -> Text {
 }
 
 /// Whether the verdict explains the measured capacity.
-pub(crate) fn arithmetic(arithmetic: &CapacityCheck) -> Text {
+pub(crate) fn arithmetic(view: &RunView, arithmetic: &CapacityCheck) -> Text {
     let CapacityCheck { formula, ceiling, measured } = arithmetic;
-    let about = if arithmetic.is_near() { "" } else { "about " };
-    Text::empty_at_depth(1)
-        .with_plain(format!("{formula} = {} a second", format_rate(ceiling.0)))
-        .with_span(Tone::Good, format!(": that is {about}the limit"))
-        .with_plain(format!("; measured: {}", format_rate(measured.0)))
+    let line = Text::empty_at_depth(1).with_plain(format!("{formula} = {} a second", format_rate(ceiling.0)));
+    match limit_word(view, arithmetic) {
+        Some(limit) => line
+            .with_span(Tone::Good, format!(": that is {limit}"))
+            .with_plain(format!("; measured: {}", format_rate(measured.0))),
+        None => line.with_plain(format!(
+            ": that is about what it answered in overloads ({})",
+            format_rate(measured.0)
+        )),
+    }
 }
 
 pub(crate) fn confidence(diagnosis: &Diagnosis) -> Text {
@@ -280,6 +297,38 @@ mod tests {
     use super::*;
     use record::{Limit, LimitUnit};
 
+    fn limit(held: f64) -> Limit {
+        Limit {
+            goal: "nine-of-ten".to_owned(),
+            held: Some(held),
+            lower: Some(held * 0.95),
+            upper: Some(held * 1.05),
+            unit: LimitUnit::Requests,
+            regular: true,
+            good_trials: 2,
+            bad_trials: 3,
+            lower_due: 400_900,
+            lower_bad: 0,
+            throughput: None,
+        }
+    }
+
+    /// RabbitMQ held 705/s, and beside that stood "489/s: that is about the limit", which it did in overloads.
+    #[test]
+    fn what_holds_less_than_was_held_is_no_limit() {
+        let found = CapacityCheck {
+            formula: "1 processor / 2 ms per request".to_owned(),
+            ceiling: Rate(489.0),
+            measured: Rate(456.0),
+        };
+        let held = |held: f64| RunView { limits: vec![limit(held)], ..RunView::default() };
+        let said = |view: &RunView| arithmetic(view, &found).to_string();
+        let formula = "1 processor / 2 ms per request = 489 a second: that is about";
+        assert_eq!(said(&held(705.0)).trim(), format!("{formula} what it answered in overloads (456)"));
+        assert_eq!(said(&held(450.0)).trim(), format!("{formula} the limit; measured: 456"));
+        assert_eq!(said(&RunView::default()).trim(), format!("{formula} the limit; measured: 456"));
+    }
+
     /// A service that answers 20,750/s in an overload holds 19,590/s, and readers expect twice as much of that.
     #[test]
     fn twice_the_capacity_is_twice_the_limit() {
@@ -292,19 +341,7 @@ mod tests {
         };
         let said = |view: &RunView, found: &Prediction| prediction(view, found).to_string();
         assert_eq!(said(&view, &found), "expect: twice the processors: about 41,500/s (2 × 20,750 answered)");
-        view.limits = vec![Limit {
-            goal: "nine-of-ten".to_owned(),
-            held: Some(19_590.0),
-            lower: Some(17_920.0),
-            upper: Some(20_260.0),
-            unit: LimitUnit::Requests,
-            regular: true,
-            good_trials: 2,
-            bad_trials: 3,
-            lower_due: 400_900,
-            lower_bad: 0,
-            throughput: None,
-        }];
+        view.limits = vec![limit(19_590.0)];
         assert_eq!(said(&view, &found), "expect: twice the processors: about 39,200/s (2 × 19,590 held)");
         found.from = None;
         assert_eq!(

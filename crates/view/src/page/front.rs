@@ -5,8 +5,8 @@ use super::{conclusions, pictures, request_path, rerun, response_advice, section
 use crate::document::{PageCaveat, PageFront, PageHeader, PageState, Phase, Text, Tone};
 use crate::experiment::DesignLookup;
 use crate::summary::{
-    failures_below_line, generator_next_steps, headline, machine_words, no_events_line, raise_advice,
-    raise_gain, sheet_usage_line, target_near_limit, why_no_more_line,
+    failures_below_line, generator_next_steps, headline, machine_words, no_events_line, not_recovered_line,
+    raise_advice, raise_gain, sheet_usage_line, target_near_limit, why_no_more_line,
 };
 use crate::trial_state::TrialState;
 use crate::wording::{quoted, whole_seconds};
@@ -132,7 +132,8 @@ fn name(number: u32, purpose: Purpose, rate: Option<units::Rate>) -> String {
     rate.map_or(what.clone(), |rate| format!("{what}: {rate}"))
 }
 
-/// What holds, and what gave first; if that is unknown, what else matters most. In between, why a load missed its goal.
+/// What holds, and what gave first; if that is unknown, what else matters most. In between, why a load missed its goal, or what an overload
+/// did to the target for good.
 fn front_headline(view: &RunView) -> Vec<Text> {
     if view.started.is_none() {
         return vec![no_events_line()];
@@ -145,7 +146,7 @@ fn front_headline(view: &RunView) -> Vec<Text> {
         Some(why) => first.with_span(Tone::Warn, format!("; {why}")),
         None => first,
     });
-    let why = if view.goal_met() == Some(false) { lines.next() } else { None };
+    let why = if view.goal_met() == Some(false) { lines.next() } else { not_recovered_line(view) };
     // If all was held, what to do is stated with how to go on.
     let held_all = view.search_ended() == Some(&SearchEnd::MaxReached);
     let second = view
@@ -163,7 +164,7 @@ fn front_headline(view: &RunView) -> Vec<Text> {
         .or_else(|| if is_found { lines.next() } else { None })
         .or_else(|| {
             let none = || verdict::why_no_cause(view.diagnosis.as_ref()?);
-            if held_all { None } else { lines.next().or_else(none) }
+            if held_all { None } else { lines.find(|line| Some(line) != why.as_ref()).or_else(none) }
         });
     first
         .into_iter()
@@ -194,7 +195,6 @@ fn less_sure(view: &RunView) -> Option<&'static str> {
         SearchEnd::Noisy => "its capacity varies",
         SearchEnd::BudgetSpent => "the search ran out of time (--budget)",
         SearchEnd::NonStationary => "the target kept changing",
-        SearchEnd::NotRecovered => "the target did not recover from an overload",
         SearchEnd::Interrupted => "interrupted",
         _ => return None,
     })

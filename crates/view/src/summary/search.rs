@@ -2,7 +2,7 @@
 
 mod headline;
 
-pub(crate) use headline::{generator_next_steps, raise_advice, raise_gain};
+pub(crate) use headline::{generator_next_steps, not_recovered_line, raise_advice, raise_gain};
 
 use super::limit::{at_bound, between, median_limit};
 use super::{loss_bound_words, no_verdict_line, unfinished};

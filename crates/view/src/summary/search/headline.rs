@@ -61,23 +61,7 @@ pub(super) fn headline(view: &RunView, ended: &SearchEnd) -> Vec<Text> {
                 ": let it warm up longer, and look for jobs, caches or neighbours that come and go",
             ),
         ],
-        SearchEnd::NotRecovered => {
-            let waited = view.trials.iter().rev().find_map(|t| match t.recovery {
-                Recovery::Not(limit) => Some(format!(" within {limit}")),
-                _ => None,
-            });
-            let recovery = view.trials.iter().rfind(|trial| trial.purpose == Purpose::Recovery);
-            let then = match recovery.and_then(why_mostly_failed) {
-                Some(why) => format!(
-                    ": since then {why}; a short peak may take it down until it is restarted, and its log should say why"
-                ),
-                None => ": a short peak may take it down until it is restarted; look for retries and unbounded queues"
-                    .to_owned(),
-            };
-            let waited = waited.unwrap_or_default();
-            let text = format!("the target did not recover from an overload{waited}");
-            vec![holds(), Text::new(Tone::Bad, text).with_plain(then)]
-        }
+        SearchEnd::NotRecovered => std::iter::once(holds()).chain(not_recovered_line(view)).collect(),
         SearchEnd::Interrupted => known(view, limit::tone(ended, false))
             .into_iter()
             .chain(generator_limited_line(view))
@@ -90,6 +74,27 @@ pub(super) fn headline(view: &RunView, ended: &SearchEnd) -> Vec<Text> {
                 .with_plain(": each is listed below, with the cause"),
         ],
     }
+}
+
+/// That an overload took the target down, and what it does since; `None` if it recovered.
+pub(crate) fn not_recovered_line(view: &RunView) -> Option<Text> {
+    (view.search_ended() == Some(&SearchEnd::NotRecovered)).then_some(())?;
+    let waited = view.trials.iter().rev().find_map(|t| match t.recovery {
+        Recovery::Not(limit) => Some(format!(" within {limit}")),
+        _ => None,
+    });
+    let recovery = view.trials.iter().rfind(|trial| trial.purpose == Purpose::Recovery);
+    let then = match recovery.and_then(why_mostly_failed) {
+        Some(why) => format!(
+            ": since then {why}; a short peak may take it down until it is restarted, and its log should say why"
+        ),
+        None => {
+            ": a short peak may take it down until it is restarted; look for retries and unbounded queues"
+                .to_owned()
+        }
+    };
+    let text = format!("the target did not recover from an overload{}", waited.unwrap_or_default());
+    Some(Text::new(Tone::Bad, text).with_plain(then))
 }
 
 /// What to do if the limit was not reached. A torment that fell behind here would also do so at higher rates.

@@ -59,6 +59,10 @@ fn trials_that_are_bad_where_the_target_froze_are_explained_by_that() {
     let little = run(good(1984.0)).trial(good(2083.0).bad(Outcome::Unfinished, 300));
     let said = words(&front(&little.found(SearchEnd::Converged, limits(), Vec::new())));
     assert!(!said.iter().any(|line| line.contains("every bad trial")), "{said:?}");
+    // Keycloak froze in the only bad trial near its limit, as it may by chance.
+    let once = RunBuilder::start("find").trial(good(1984.0)).trial(good(1984.0)).trial(bad());
+    let said = words(&front(&once.found(SearchEnd::Converged, limits(), Vec::new())));
+    assert!(!said.iter().any(|line| line.contains("every bad trial")), "{said:?}");
     // If good trials freeze as often, freezes are not the reason.
     let said = words(&front(&run(froze(good(1984.0))).found(SearchEnd::Converged, limits(), Vec::new())));
     assert!(!said.iter().any(|line| line.contains("every bad trial")), "{said:?}");

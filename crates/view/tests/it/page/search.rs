@@ -2,7 +2,7 @@
 
 use crate::page::support::{at, chart, document, golden, good, image, said, section, words};
 use crate::synthetic::{RunBuilder, curve, load, pair};
-use record::{Cause, Diagnosis, Event, GeneratorCapacity, Outcome, Purpose, SearchEnd};
+use record::{Cause, Diagnosis, Event, Failure, GeneratorCapacity, Outcome, Purpose, Recovery, SearchEnd};
 use torment_view::Tone;
 use torment_view::document::{AxisUnit, ChartForm, Document, Occupancy, StationBox};
 use torment_view::page::PageBuilder;
@@ -158,7 +158,7 @@ fn a_search_that_was_watched() {
     let Document { front, timeline, .. } = &document;
     let words = words(front);
     assert!(words[0].starts_with("holds 1,984 requests/s (between 1,984 and 2,016;"), "{words:?}");
-    let gave = "The service's 200 workers wait for one of 10 connections to 127.0.0.1:5432. 10 connections / 51 ms held per request = 196/s: that is about the limit. (high confidence)";
+    let gave = "The service's 200 workers wait for one of 10 connections to 127.0.0.1:5432. 10 connections / 51 ms held per request = 196/s: that is about what it answered in overloads. (high confidence)";
     assert_eq!(words[1], gave);
     let sections: Vec<&str> = front.sections.iter().map(|section| section.id.as_str()).collect();
     let expected = [
@@ -391,4 +391,26 @@ fn where_torment_fell_behind_on_the_way_that_comes_first() {
         "it is said once: {:?}",
         front.doubts
     );
+}
+
+/// RabbitMQ was down after an overload, and the first page only had "the target did not recover".
+#[test]
+fn a_target_that_is_down_comes_right_after_what_it_held() {
+    let run = || {
+        let mut overload = good(2200.0).bad(Outcome::Timeout, 9000);
+        overload.recovery = Recovery::Not(Nanos::from_secs(30));
+        let run = RunBuilder::start("find").trial(good(1984.0)).trial(overload);
+        run.trial(load(Purpose::Recovery, 20.0, 1).failed(Failure::Status(500), 20))
+    };
+    let said = |run: RunBuilder| {
+        let ended = run.found(SearchEnd::NotRecovered, pair(Some(1984.0), Some(2200.0)), Vec::new());
+        words(&document(&PageBuilder::from_events(&ended.events)).front)
+    };
+    let down =
+        "the target did not recover from an overload within 30 s: since then it answers with status 500";
+    let bare = said(run());
+    assert!(bare[1].starts_with(down), "{bare:?}");
+    assert_eq!(bare.iter().filter(|line| line.contains("did not recover")).count(), 1, "{bare:?}");
+    let diagnosed = said(run().diagnosed(crate::synthetic::watched::diagnosis()));
+    assert!(diagnosed[1].starts_with(down) && !diagnosed[2].contains("did not recover"), "{diagnosed:?}");
 }
