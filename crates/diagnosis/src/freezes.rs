@@ -88,6 +88,8 @@ struct Trial {
     windows: Vec<WindowSigns>,
     /// The offered rate, if it was too much.
     failed_rate: Option<Rate>,
+    /// More was offered than it could do.
+    queue_grew: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -223,6 +225,7 @@ impl FreezeDetector {
                     slow_counts: [0; SLOW_STEPS.len()],
                     windows: Vec::new(),
                     failed_rate: None,
+                    queue_grew: false,
                 });
             }
             Event::SliceDone { trial, slice } => {
@@ -243,6 +246,7 @@ impl FreezeDetector {
             Event::TrialDone { trial, result, judgement } => {
                 if let Some(trial) = self.trial(*trial) {
                     trial.load_length = result.loaded;
+                    trial.queue_grew = judgement.growth_per_second.is_some();
                     trial.failed_rate =
                         (!judgement.good && judgement.invalid.is_empty()).then_some(result.rate);
                     if trial.silences.is_empty() {
@@ -279,7 +283,14 @@ impl FreezeDetector {
         let candidates: Vec<FreezeCandidate> = self.trials.iter().flat_map(Trial::freezes).collect();
         let enough = candidates.len() >= MIN_REPEATED && self.explains_slow_answers(&candidates);
         let each = candidates.into_iter().filter(|found| enough || found.proven);
-        let each: Vec<Freeze> = each.map(|found| found.freeze).collect();
+        let mut each: Vec<Freeze> = each.map(|found| found.freeze).collect();
+        let mut activity = activity::infer_activity(&self.trials, &each);
+        // Whoever shares full processors among thousands of requests answers none for a while, and then many: that is no freeze.
+        if activity.code == "computing" {
+            let queued = |number: u32| self.trials.iter().any(|t| t.number == number && t.queue_grew);
+            each.retain(|freeze| !queued(freeze.trial));
+            activity = activity::infer_activity(&self.trials, &each);
+        }
         if each.is_empty() {
             return None;
         }
@@ -313,7 +324,7 @@ impl FreezeDetector {
                 .filter(|_| saturated_rates.len() >= MIN_QUEUED_SECONDS)
                 .map(|most| Rate(*most)),
             period: period::find_period(&ends, &observed).map(Nanos::from_secs_f64),
-            activity: activity::infer_activity(&self.trials, &each),
+            activity,
             loaded_time: self.trials.iter().fold(Nanos::ZERO, |sum, trial| sum + trial.loaded()),
             frozen_time: each.iter().fold(Nanos::ZERO, |sum, freeze| {
                 let to = freeze.to.min(trials_by_number[&freeze.trial].load_length);

@@ -418,6 +418,31 @@ fn what_the_target_did_meanwhile_is_what_goes_with_the_freezes() {
     let full = |subject: &mut TreeWindow, _: f64| subject.groups[0].on_cpu_ns = 900_000_000;
     fold(&mut stillness, 1, 1e6, 60.0, &requests, &windows(59, &frozen, full));
     assert_eq!(stillness.freezes().expect("five").activity.code, "computing");
+    // docker-registry worked on thousands of requests at a time, and so answered none of them for a second, only where it failed.
+    stillness.fold(&failed(1));
+    assert_eq!(stillness.freezes(), None);
+    fold(&mut stillness, 2, 1e6 + 100.0, 60.0, &requests, &windows(59, &frozen, full));
+    assert!(stillness.freezes().expect("five").each.iter().all(|freeze| freeze.trial == 2));
+}
+
+/// The end of an overload.
+fn failed(trial: u32) -> Event {
+    let load = nanos(60.0);
+    let result = record::TrialResult {
+        purpose: Purpose::Measure,
+        rate: Rate(100.0),
+        planned: load,
+        loaded: load,
+        drain: Nanos::ZERO,
+        hopeless: false,
+        total: Slice::default(),
+        recovery: record::Recovery::NotNeeded,
+        caveats: Vec::new(),
+        members: Vec::new(),
+    };
+    let judgement =
+        record::Judgement { loss: 0.1, good: false, growth_per_second: Some(10.0), invalid: Vec::new() };
+    Event::TrialDone { trial, result: Box::new(result), judgement }
 }
 
 /// Freezes of 180 ms, each with a third of it after the end of a window, and what was observed if pauses of these lengths were counted

@@ -293,7 +293,8 @@ fn beside(case: &Case<'_>) -> String {
 fn users(case: &Case<'_>, busy: f64) -> Vec<String> {
     let length = case.degraded.merged.length();
     let mut users = vec![(case.name(), case.cpu())];
-    users.extend(case.downstreams().map(|(subject, seen)| (subject.name.as_str(), cpu_of(seen, length))));
+    let downstreams = case.downstreams().map(|(subject, seen)| (subject.name.as_str(), cpu_of(seen, length)));
+    users.extend(downstreams.filter(|(_, used)| *used >= MIN_NAMED));
     users.push(("torment", case.degraded.torment_cpu()));
     let unnamed = busy - users.iter().map(|(_, used)| used).sum::<f64>();
     users.extend((unnamed >= MIN_NAMED).then_some(("others", unnamed)));
