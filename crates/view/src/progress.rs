@@ -56,7 +56,13 @@ impl ProgressLog {
                 Some(stretch(at, &std::mem::take(&mut self.unreported)))
             }
             Event::TrialDone { trial, result, judgement } => {
-                Some(trial_line(&Trial::done(*trial, before.arrival_kind(), result, judgement)))
+                let done = Trial::done(*trial, before.arrival_kind(), result, judgement);
+                // Of sixty looks at a target that is down, one line.
+                let same =
+                    |earlier: &&Trial| earlier.purpose == Purpose::Recovery && why(earlier) == why(&done);
+                let is_known = done.purpose == Purpose::Recovery && why(&done).is_some();
+                let repeated = before.trials.last().filter(|_| is_known).filter(same);
+                repeated.is_none().then(|| trial_line(&done))
             }
             Event::Bounds { making: Some(making), .. } if before.generator_capacity.is_none() => {
                 Some(generator_limit::capacity_line(Text::plain(format!("{:5}→ ", "")), before, making))

@@ -288,6 +288,11 @@ fn progress_of_a_search_and_of_a_load() {
         .doubt("one-machine", "target and generator share 2 processors")
         .found(SearchEnd::Converged, pair(Some(1984.0), Some(2016.0)), Vec::new());
     check("progress-find.txt", &say(&search));
+    // RabbitMQ was down: sixty lines said so.
+    let down = |rest| load(Purpose::Recovery, 20.0, 1).failed(Failure::Status(rest), 20);
+    let looks = [500, 500, 503].into_iter().fold(climbed(), |run, status| run.trial(down(status)));
+    let said = say(&looks);
+    assert_eq!((said.matches("status 500").count(), said.matches("status 503").count()), (1, 1), "{said}");
     let load =
         RunBuilder::start("run").trial(load(Purpose::Load, 1000.0, 12).bad(Outcome::Timeout, 120).grows(8.0));
     check("progress-run.txt", &say(&load.judged(Some(false))));
