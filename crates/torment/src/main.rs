@@ -61,7 +61,18 @@ fn usage_error(error: impl Into<anyhow::Error>) -> CommandError {
 }
 
 fn read_plan_file(path: &str) -> Result<Vec<u8>, String> {
-    std::fs::read(path).map_err(|e| format!("cannot read '{path}': {e}"))
+    std::fs::read(path).map_err(|error| unreadable(path, &error))
+}
+
+/// Why a file that was named cannot be read; where it was looked for, if it is not there.
+fn unreadable(path: &str, error: &std::io::Error) -> String {
+    let folder = std::env::current_dir().ok().filter(|_| std::path::Path::new(path).is_relative());
+    match folder {
+        Some(folder) if error.kind() == std::io::ErrorKind::NotFound => {
+            format!("there is no '{path}' in {}", folder.display())
+        }
+        _ => format!("cannot read '{path}': {error}"),
+    }
 }
 
 fn main() -> ExitCode {

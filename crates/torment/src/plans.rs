@@ -1,7 +1,7 @@
 //! `plan`: imports, checks and documents plan files.
 
 use crate::args::{self, CommonArgs, OutputFormat, PlanAction, PlanOutput, env_variable};
-use crate::{CommandError, print_result, read_plan_file, usage_error};
+use crate::{CommandError, print_result, read_plan_file, unreadable, usage_error};
 use anyhow::{Context, anyhow};
 use import::{HarOptions, ImportedPlan, OpenApiOptions};
 use plan::{Draft, Key, PlanCommand};
@@ -97,11 +97,8 @@ fn check(file: &str, common: &CommonArgs) -> Result<u8, CommandError> {
             "unknown".to_owned()
         }))
     };
-    plan.bind(
-        |path| std::fs::read_to_string(path).map_err(|e| format!("cannot read '{path}': {e}")),
-        variables,
-    )
-    .map_err(usage_error)?;
+    plan.bind(|path| std::fs::read_to_string(path).map_err(|error| unreadable(path, &error)), variables)
+        .map_err(usage_error)?;
     let lines = || plan.describe().into_iter().map(Text::plain).collect();
     print_result(lines, || serde_json::json!({ "schema": record::SCHEMA, "plan": plan.to_toml() }), common)?;
     missing.sort();

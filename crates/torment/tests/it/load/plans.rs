@@ -83,7 +83,7 @@ fn from_standard_input_to_standard_output() {
         assert!(json["plan"].as_str().is_some_and(|plan| plan.contains("[target]")), "{json}");
     }
     sandbox.torment(["plan", "from-curl", "wget x"]).expect_error(2, &["curl"]);
-    sandbox.torment(["plan", "from-har", "missing.har"]).expect_error(2, &["missing.har", "No such file"]);
+    sandbox.torment(["plan", "from-har", "missing.har"]).expect_error(2, &["there is no 'missing.har' in "]);
     sandbox.write("broken.toml", "[target]\nurl = \"h\"\n[[flow]]\n");
     sandbox.torment(["plan", "check", "broken.toml"]).expect_error(2, &["broken.toml:3:1", "[[flow.step]]"]);
 }
