@@ -48,7 +48,7 @@ function start(args) {
 }
 
 test('a search, followed from its first second to its verdict, then frozen', { skip }, async () => {
-  const torment = start(['find', 'demo', '--trial', '2s', '--page=127.0.0.1:0']);
+  const torment = start(['find', 'demo', '--trial', '2s', '--budget', '30s', '--page=127.0.0.1:0']);
   const page = await browser.page();
   await page.goto(await torment.url);
   await page.waitForSelector('#chart-rate');

@@ -194,9 +194,10 @@ impl Target {
             |(_, worker)| *worker,
         );
         let servers = if worker == 0 { &mut self.free_servers } else { &mut self.second_pool };
-        let start = at.max(servers.pop().expect("a server for each place in the heap").0);
-        let done = start + (self.random.service(self.system.service) * 1e9) as u64;
-        servers.push(Reverse(done));
+        let mut server = servers.peek_mut().expect("there is a server");
+        let done = at.max(server.0) + (self.random.service(self.system.service) * 1e9) as u64;
+        *server = Reverse(done);
+        drop(server);
         match warm {
             Some(connection) => connection.0 = done,
             None => self.connections.push((done, worker)),
@@ -211,8 +212,8 @@ impl Target {
             return self.serve_kept(at, (idle * 1e9) as u64);
         }
         let mut start = at;
-        if self.system.servers.is_some() {
-            start = start.max(self.free_servers.pop().expect("a server for each place in the heap").0);
+        if let Some(server) = self.free_servers.peek() {
+            start = start.max(server.0);
         }
         if let Some(Flaw::Shared(.., often)) = self.system.flaw {
             start = self.after_hiccup(start, often);
@@ -221,12 +222,12 @@ impl Target {
         let work = self.random.service(self.system.service) * factor;
         let mut done = self.finish(start, work);
         if let Some(Flaw::Behind(_, service)) = self.system.flaw {
-            let begin = done.max(self.second_pool.pop().expect("a server for each place in the heap").0);
-            done = begin + (self.random.service(service) * 1e9) as u64;
-            self.second_pool.push(Reverse(done));
+            let mut server = self.second_pool.peek_mut().expect("there is a server");
+            done = done.max(server.0) + (self.random.service(service) * 1e9) as u64;
+            *server = Reverse(done);
         }
-        if self.system.servers.is_some() {
-            self.free_servers.push(Reverse(done));
+        if let Some(mut server) = self.free_servers.peek_mut() {
+            *server = Reverse(done);
         }
         done
     }
