@@ -133,6 +133,8 @@ impl Freeze {
 
 /// Two rates within this factor are the same limit.
 const SAME_LIMIT_FACTOR: f64 = 1.05;
+/// A target that is frozen less than this share of the time holds as much for longer: whatever else varies is the limit's own.
+const MIN_COSTLY_SHARE: f64 = 0.01;
 /// A sustained rate is reported if the held rate exceeds it by this factor.
 const MIN_EXCESS_FACTOR: f64 = 1.02;
 
@@ -180,11 +182,13 @@ impl Freezes {
 
     /// The rate held for longer than a trial, after which it has time to catch up: the answered rate between freezes, or else the held
     /// rate, if little more fails without one, times the share of the time they leave. None if that is no less than the held rate, or
-    /// unknown.
+    /// unknown, or if they take hardly any time.
     pub fn sustained_rate(&self, held_rate: Rate) -> Option<Rate> {
         let limit = self.rate_between.or_else(|| self.fails_without(held_rate).map(|_| held_rate))?;
-        let rate = limit.0 * (1.0 - self.time_share().0);
-        (self.each.len() > 1 && rate * MIN_EXCESS_FACTOR < held_rate.0).then_some(Rate(rate))
+        let share = self.time_share();
+        let rate = limit.0 * (1.0 - share.0);
+        (self.each.len() > 1 && share.0 >= MIN_COSTLY_SHARE && rate * MIN_EXCESS_FACTOR < held_rate.0)
+            .then_some(Rate(rate))
     }
 
     /// The lowest rate above the held one at which a trial was bad without a freeze.

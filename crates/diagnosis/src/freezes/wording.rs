@@ -134,6 +134,9 @@ mod tests {
         assert_eq!(found.sustained_rate(Rate(600.0)), None, "nothing failed without one");
         let once = Freezes { failed_rates: vec![Rate(506.0)], ..froze(1, "stopped", every) };
         assert_eq!(once.sustained_rate(held), None, "once is a hiccup");
+        // Keycloak was frozen for 0.4 % of the time, held 4,649/s, "about 4,270 for longer".
+        let hardly = Freezes { loaded_time: Nanos::from_secs(1_250), period: None, ..queued };
+        assert_eq!(hardly.sustained_rate(Rate(560.0)), None, "other things vary");
     }
 
     /// A load whose target froze every ten seconds reported what a thread waited for, but not what to do.
