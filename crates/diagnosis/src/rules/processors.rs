@@ -167,6 +167,8 @@ fn all_in_use(case: &Case<'_>, min_share: f64, min_ready: f64) -> Option<RuleFin
     // It would use them if others did not.
     let crowded = used + shared < FULL_UTILISATION * cpus;
     let is = if format_number(runnable) == "1" { "is" } else { "are" };
+    // What waits for its processors is not seen, and nothing else would make it use them all.
+    let queues_itself = case.schedules_itself() && used >= EXHAUSTED_UTILISATION * cpus;
     let more_ready = format!("{} {is} ready to run", format_count(runnable, "more thread"));
     let found = RuleFinding::new(Cause::Cpu)
         .with_sentence(if used < FULL_UTILISATION * cpus && !crowded {
@@ -201,7 +203,7 @@ fn all_in_use(case: &Case<'_>, min_share: f64, min_ready: f64) -> Option<RuleFin
         })
         .margin(((used + shared) / cpus).max(if crowded { busy / host } else { 0.0 }), FULL_UTILISATION, 0.95)
         .persisting(case, full)
-        .sources(2 + u32::from(runnable >= cpus))
+        .sources(2 + u32::from(runnable >= cpus || queues_itself))
         .seen_by_sweeps(case)
         .fact(format!(
             "{} of {} used: {}",

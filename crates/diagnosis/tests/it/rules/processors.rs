@@ -73,15 +73,21 @@ fn a_runtime_that_queues_by_itself() {
     let threads = |on_cpu, ready| {
         workers(on_cpu, ready, &[(futex(None), 3.0), (ThreadWait::Running, on_cpu), (ThreadWait::Sleep, 1.0)])
     };
-    let judged = |on_cpu, ready| {
+    let judged_as = |is_go, on_cpu, ready| {
         let mut watched = watched();
         watched.subjects[0].cpus = 1.0;
+        watched.subjects[0].is_go = is_go;
         let well = load(10_000.0, 10_000.0, 1.2, 1, second(vec![threads(0.5, 0.3)]));
         let bad = load(42_000.0, 38_000.0, 7000.0, 400, second(vec![threads(on_cpu, ready)]));
         judge(watched, vec![well, Load { connections: 7000, ..bad }])
     };
+    let judged = |on_cpu, ready| judged_as(false, on_cpu, ready);
     let diagnosis = judged(0.98, 0.06);
     expect(&diagnosis, Cause::Cpu);
+    // Caddy on a full processor: "medium, because few independent sources say so (--postgres and --metrics add more)".
+    let independence = |diagnosis: &record::Diagnosis| diagnosis.findings[0].confidence.independence;
+    assert!(independence(&diagnosis) < 1.0);
+    assert!(independence(&judged_as(true, 0.98, 0.06)) >= 1.0, "what waits inside it is not seen");
     assert!(
         diagnosis.sentences[0].contains("uses 0.98 of 1, and queues the rest by itself"),
         "{diagnosis:#?}"
