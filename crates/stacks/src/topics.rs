@@ -29,6 +29,13 @@ const TOPICS: &[(&str, NameKind, &[&str])] = &[
             "v8::internal::Scavenger",
             "v8::internal::Heap::Collect",
             "gc_collect_main",
+            // HotSpot's serial collector has no thread of its own.
+            "satisfy_failed_allocation",
+            "do_collection",
+            "DefNewGeneration::",
+            "TenuredGeneration::collect",
+            "VM_GenCollect",
+            "VM_CollectForAllocation",
         ],
     ),
     (
@@ -312,6 +319,11 @@ mod tests {
             ("Builtins_RegExpExecInternal", Some("regular expressions")),
             ("execute_ex", Some("PHP code")),
             ("je_mallocx", Some("memory allocation")),
+            // WildFly's "memory allocation" was its serial collector.
+            ("GenCollectedHeap::satisfy_failed_allocation", Some("garbage collection")),
+            ("DefNewGeneration::collect", Some("garbage collection")),
+            ("VM_GenCollectForAllocation::doit", Some("garbage collection")),
+            ("GenCollectedHeap::mem_allocate_work", Some("memory allocation")),
             ("", None),
         ] {
             assert_eq!(topic(&Function, name), expected, "{name}");
