@@ -127,6 +127,13 @@ fn by_trial<'a>(trials: &[&'a Trial], place: &str) -> RunSplit<'a> {
     let mut split = RunSplit::default();
     let judged =
         |trial: &&&Trial| trial.end.is_some() && trial.rate.is_some() && trial.purpose != Purpose::WarmUp;
+    // What a cold target did says nothing of a warm one, if that was tried on both sides of its limit.
+    let warm = &trials[trials.iter().rposition(|t| t.purpose == Purpose::WarmUp).map_or(0, |at| at + 1)..];
+    let was = |good: bool| {
+        let mut ends = warm.iter().filter(|t| t.purpose.is_judged()).filter_map(|t| t.end.as_ref());
+        ends.any(|end| end.invalid.is_empty() && end.good == good)
+    };
+    let trials = if was(true) && was(false) { warm } else { trials };
     let rate = |trial: &Trial| trial.rate.map_or(0.0, |rate| rate.0);
     let (mut good, mut bad) = (Vec::new(), Vec::new());
     for trial in trials.iter().filter(judged) {

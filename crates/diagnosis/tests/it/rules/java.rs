@@ -1,8 +1,28 @@
 //! The Java virtual machine itself.
 
 use crate::builders::*;
-use record::Cause;
 use record::watch::{Jvm, ThreadGroup, ThreadWait};
+use record::{Cause, Purpose};
+
+/// WildFly failed at 320/s before it was warm, and was then compared with itself at 62/s, nine times as dear a request.
+#[test]
+fn a_warm_target_is_compared_with_itself_warm() {
+    let threads =
+        |on_cpu: f64, ready: f64| second(vec![workers(on_cpu, ready, &[(ThreadWait::Running, 20.0)])]);
+    let cold = |rate: f64, good: bool| {
+        let (answered, outstanding) = if good { (rate, 1.0) } else { (rate / 2.0, 150.0) };
+        Load { purpose: Purpose::Climb, ..load(rate, answered, outstanding, 20, threads(rate / 170.0, 1.0)) }
+    };
+    let warm_up = Load { purpose: Purpose::WarmUp, ..load(1_400.0, 1_400.0, 3.0, 2, threads(1.9, 5.0)) };
+    let warm = [
+        load(690.0, 690.0, 1.0, 1, threads(0.9, 0.2)),
+        load(1_600.0, 1_400.0, 900.0, 600, threads(1.95, 6.7)),
+    ];
+    let loads = [cold(160.0, true), cold(320.0, false), warm_up].into_iter().chain(warm);
+    let found = judge(watched(), loads.collect());
+    expect(&found, Cause::Cpu);
+    assert_eq!(found.well_at.map(|rate| rate.0.round()), Some(690.0));
+}
 
 #[test]
 fn the_virtual_machine() {
