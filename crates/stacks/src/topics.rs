@@ -83,6 +83,9 @@ const TOPICS: &[(&str, NameKind, &[&str])] = &[
         &[
             "fasterxml.jackson",
             "google.gson",
+            "eclipse.yasson",
+            "jakarta.json",
+            "javax.json",
             "serde_json",
             "simd_json",
             "encoding/json",
@@ -308,6 +311,7 @@ mod tests {
             ("/app/nodejs/main.js", None),
             ("pugi::xml_node::child", None),
             ("<serde_json::Error as core::fmt::Display>::fmt", Some("JSON")),
+            ("org.eclipse.yasson.internal.JsonBinding.toJson", Some("JSON")),
             ("deflateInit2_", Some("compression")),
             ("java.util.zip.Deflater.deflateBytesBytes", Some("compression")),
             ("sha256_block_data_order_avx2", Some("cryptography")),

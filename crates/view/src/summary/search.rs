@@ -120,8 +120,8 @@ pub(crate) fn why_no_more_line(view: &RunView) -> Option<Text> {
     Some(Text::plain(format!("{words} ")).with_span(Tone::Strong, why_no_more(view)?))
 }
 
-/// A clause: what the last bad trial at the upper bound, or at the next higher rate, did wrong; or that it is bad because the target
-/// froze.
+/// A clause: what the last bad trial at the upper bound, or at the next higher rate that no good one outdid, did wrong; or that it is bad
+/// because the target froze.
 pub(crate) fn why_no_more(view: &RunView) -> Option<String> {
     if view.search_ended() == Some(&SearchEnd::TargetFails) {
         return None;
@@ -131,10 +131,16 @@ pub(crate) fn why_no_more(view: &RunView) -> Option<String> {
     if let Some(froze) = freezes::why_trials_bad(view) {
         return Some(froze);
     }
+    let rate = |t: &Trial| t.rate.map_or(f64::INFINITY, |r| r.0);
     let bad = view.trials.iter().rev().filter(|t| t.state() == TrialState::Bad);
-    let bad = bad.filter(|t| t.is_at(upper) || t.rate.is_some_and(|r| r.0 > upper));
-    let rate = |t: &&Trial| t.rate.map_or(f64::INFINITY, |r| r.0);
-    why_bad(bad.min_by(|a, b| rate(a).total_cmp(&rate(b)))?)
+    let mut bad: Vec<&Trial> = bad.filter(|t| t.is_at(upper) || rate(t) > upper).collect();
+    bad.sort_by(|a, b| rate(a).total_cmp(&rate(b)));
+    // Of a target that moves: not where as long a trial at as high a rate was good.
+    let good = || view.trials.iter().filter(|t| t.state() == TrialState::Good);
+    let is_bound = |bad: &Trial| strict_limit.upper.is_some_and(|upper| bad.is_at(upper));
+    let outdone =
+        |bad: &Trial| !is_bound(bad) && good().any(|t| t.loaded >= bad.loaded && rate(t) >= rate(bad));
+    why_bad(bad.iter().find(|trial| !outdone(trial)).or(bad.first())?)
 }
 
 /// If no limit was found, what failed at or below what is said to hold: a reader of the picture should know whether it was the target.

@@ -279,6 +279,20 @@ fn what_was_resent_is_said() {
     assert!(!said(&RunBuilder::start("run").trial(steady()).judged(Some(true))).contains("resent"));
 }
 
+/// WildFly failed for two seconds at 1,606/s, and held as much for ten.
+#[test]
+fn what_was_held_for_longer_is_not_why_no_more_is() {
+    let mut short = good(1998.0).grows(231.0).bad(Outcome::Unfinished, 400);
+    short.seconds = 2;
+    let run = climbed()
+        .trial(short)
+        .trial(good(2000.0))
+        .trial(good(2050.0).grows(126.0).bad(Outcome::Unfinished, 900));
+    let run = run.found(SearchEnd::Noisy, pair(Some(1984.0), Some(2030.0)), Vec::new());
+    let said = text(&summary(&RunView::from_events(&run.events)));
+    assert!(said.contains("above that the queue grows by 126 requests a second at 2,050/s"), "{said}");
+}
+
 #[test]
 fn progress_of_a_search_and_of_a_load() {
     let say = |run: &RunBuilder| text(&run.progress());
