@@ -15,8 +15,7 @@ use units::Nanos;
 const MIN_SLOPE: f64 = 0.5;
 /// Least correlation between sign and frozen part.
 const MIN_CORRELATION: f64 = 0.6;
-/// A window is all freeze from this part on. If the service then uses this many processors, it computes, though no more than usual.
-const MIN_FROZEN_PART: f64 = 0.5;
+/// If the service uses this many processors while frozen, it computes, though no more than usual.
 const MIN_COMPUTING: f64 = 0.8;
 /// Fewest observed seconds for a correlation.
 const MIN_SECONDS: usize = 4;
@@ -163,13 +162,18 @@ impl<'a> FrozenTrial<'a> {
         (!freezes.is_empty() && !windows.is_empty()).then_some(Self { freezes, windows })
     }
 
-    /// Each observed freeze in seconds, and how many seconds of the sign, beyond those of other windows, are in its windows and the next:
-    /// a stop is counted when it ends.
-    fn stops(&self, sign: &Sign) -> Vec<(f64, f64)> {
+    /// Median amount of the sign per second in windows without a freeze, if there are any.
+    fn usual(&self, sign: &Sign) -> Option<f64> {
         let without = self.windows.iter().filter(|sight| sight.frozen(&self.freezes) == 0.0);
         let mut usual: Vec<f64> = without.map(|sight| sight.amount(sign)).collect();
         usual.sort_by(f64::total_cmp);
-        let Some(usual) = usual.get(usual.len() / 2) else { return Vec::new() };
+        usual.get(usual.len() / 2).copied()
+    }
+
+    /// Each observed freeze in seconds, and how many seconds of the sign, beyond those of other windows, are in its windows and the next:
+    /// a stop is counted when it ends.
+    fn stops(&self, sign: &Sign) -> Vec<(f64, f64)> {
+        let Some(usual) = self.usual(sign) else { return Vec::new() };
         let stop = |freeze: &Freeze| {
             let has_some = |sight: &&&WindowSigns| sight.frozen_seconds(freeze) > 0.0;
             let first = self.windows.iter().position(|sight| has_some(&sight))?;
@@ -195,13 +199,20 @@ fn is_covered(trials: &[FrozenTrial<'_>], sign: &Sign) -> bool {
 
 pub(super) fn infer_activity(trials: &[Trial], freezes: &[Freeze]) -> FreezeActivity {
     let mut deviations: Vec<(f64, BTreeMap<&Sign, f64>)> = Vec::new();
-    let (mut last, mut computing) = (None, Vec::new());
+    let (mut last, mut computed, mut frozen_seconds) = (None, 0.0, 0.0);
     let trials: Vec<FrozenTrial<'_>> =
         trials.iter().filter_map(|trial| FrozenTrial::of(trial, freezes)).collect();
-    for FrozenTrial { freezes: here, windows } in &trials {
+    for trial in &trials {
+        let FrozenTrial { freezes: here, windows } = trial;
+        let usual = trial.usual(&Sign::Busy);
+        for sight in windows.iter().filter(|sight| sight.frozen(here) > 0.0) {
+            // What it has beyond its other time, in which the service did as usual.
+            let frozen = sight.frozen(here).min(1.0);
+            let busy = sight.amount(&Sign::Busy);
+            computed += sight.seconds() * usual.map_or(busy * frozen, |usual| busy - usual * (1.0 - frozen));
+            frozen_seconds += sight.seconds() * frozen;
+        }
         last = windows.iter().rev().find(|sight| sight.frozen(here) > 0.0).copied().or(last);
-        let all_frozen = windows.iter().filter(|sight| sight.frozen(here) >= MIN_FROZEN_PART);
-        computing.extend(all_frozen.map(|sight| sight.amount(&Sign::Busy)));
         let count = windows.len() as f64;
         let mean_frozen = windows.iter().map(|sight| sight.frozen(here)).sum::<f64>() / count;
         let mut means: BTreeMap<&Sign, f64> = BTreeMap::new();
@@ -238,9 +249,7 @@ pub(super) fn infer_activity(trials: &[Trial], freezes: &[Freeze]) -> FreezeActi
     });
     match found.first() {
         Some((sign, slope)) => describe(sign, *slope, last),
-        None if !computing.is_empty()
-            && computing.iter().sum::<f64>() >= MIN_COMPUTING * computing.len() as f64 =>
-        {
+        None if computed >= MIN_COMPUTING * frozen_seconds => {
             FreezeActivity::of("computing", "meanwhile it computed, though no more than usual")
         }
         None => FreezeActivity::of("nothing", "nothing observed explains it"),

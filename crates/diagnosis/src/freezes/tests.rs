@@ -470,6 +470,24 @@ fn a_pause_that_is_counted_when_it_ends_explains_its_freeze() {
     assert_eq!(explained_by_pauses(0.06, || 0.03), "nothing", "too short");
 }
 
+/// Jupyter Server's collections took 180 ms of a second, in which its thread was on a processor throughout: "nothing observed explains it".
+#[test]
+fn a_thread_that_computes_in_short_freezes_does_not_wait() {
+    let frozen: Vec<(f64, f64)> =
+        (1..12).map(|n| (5.0 * f64::from(n) + 0.25, 5.0 * f64::from(n) + 0.43)).collect();
+    let requests = served(&constant(100.0, 60.0), 32, || 0.001, &frozen);
+    let code = |idle_in_freezes: f64| {
+        let busy = |subject: &mut TreeWindow, inside: f64| {
+            subject.groups[0].on_cpu_ns = ((0.99 - idle_in_freezes * inside) * 1e9) as u64;
+        };
+        let mut stillness = FreezeDetector::default();
+        fold(&mut stillness, 1, 1e6, 60.0, &requests, &windows(59, &frozen, busy));
+        stillness.freezes().expect("eleven").activity.code
+    };
+    assert_eq!(code(0.0), "computing");
+    assert_eq!(code(0.99), "nothing", "it did nothing");
+}
+
 #[test]
 fn pauses_at_other_times_explain_no_freeze() {
     assert_eq!(explained_by_pauses(0.0, || 0.02), "nothing");

@@ -194,6 +194,7 @@ pub(crate) fn descriptors(case: &Case<'_>) -> Option<RuleFinding> {
             .persisting(case, |w| {
                 w.service().is_some_and(|service| service.descriptors.as_ref().is_some_and(near))
             })
+            .persisting_if(used.used >= used.limit)
             .sources(2)
             .fact(format!("{} of {} descriptors open", grouped(used.used), grouped(used.limit)))
             .measured(used.share(), MIN_DESCRIPTORS_SHARE, "share", source::PROCESS)

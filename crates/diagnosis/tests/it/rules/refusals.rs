@@ -38,6 +38,17 @@ fn refusals() {
     let mut open = quiet();
     open.subjects[0].descriptors = Some(record::watch::LimitUsage { used: 1024, limit: 1024 });
     expect(&judge(watched(), vec![well(), load(100.0, 10.0, 60.0, 900, open)]), Cause::Descriptors);
+
+    // RabbitMQ had none left at the end of an overload, and was down from then on: once is enough.
+    let busy = |used: u64| {
+        let mut window = second(vec![workers(1.95, 6.0, &[(ThreadWait::Running, 20.0)])]);
+        window.subjects[0].descriptors = Some(record::watch::LimitUsage { used, limit: 1024 });
+        load(1_600.0, 1_400.0, 900.0, 600, window)
+    };
+    let found =
+        judge(watched(), [well()].into_iter().chain([300, 400, 500, 700, 900, 1024].map(busy)).collect());
+    expect(&found, Cause::Cpu);
+    assert!(found.findings.iter().any(|finding| finding.cause == Cause::Descriptors), "{found:#?}");
 }
 
 /// Flask's development server makes a thread for each connection, and closes it after the answer: more acceptors would wait for the
