@@ -17,8 +17,11 @@ pub fn markdown(front: &PageFront, image: Option<&str>) -> String {
     blocks.extend(verdict.iter().map(paragraph));
     blocks.extend(request_path(chain));
     if let Some(image) = image {
-        let caption: Vec<String> =
-            front.pictures.iter().map(|chart| format!("{}: {}", chart.title, chart.note)).collect();
+        let caption = front.pictures.iter().map(|chart| match chart.note.as_str() {
+            "" => chart.title.clone(),
+            note => format!("{}: {note}", chart.title),
+        });
+        let caption: Vec<String> = caption.collect();
         blocks.push(format!("![{}]({})", escape(&caption.join(". ")), address(image)));
     }
     if !caveats.is_empty() {

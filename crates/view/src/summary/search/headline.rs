@@ -9,7 +9,8 @@ use crate::wording::format_rate;
 use crate::wording::number_of;
 use crate::{RunView, Text, Tone, freezes};
 use record::{
-    CaveatKind, Failure, GeneratorCapacity, Outcome, Outcomes, Purpose, Recovery, SearchEnd, Verdict,
+    Cause, CaveatKind, Failure, Finding, GeneratorCapacity, Outcome, Outcomes, Purpose, Recovery, SearchEnd,
+    Verdict,
 };
 use std::collections::BTreeMap;
 use units::{Nanos, Share, grouped};
@@ -83,6 +84,14 @@ pub(crate) fn not_recovered_line(view: &RunView) -> Option<Text> {
         Recovery::Not(limit) => Some(format!(" within {limit}")),
         _ => None,
     });
+    // What it ran out of in the overload, though something else gave first.
+    let lacks = |finding: &&Finding| {
+        matches!(finding.cause, Cause::Descriptors | Cause::TaskLimit | Cause::MemoryLimit)
+    };
+    let lacked = view.diagnosis.iter().flat_map(|diagnosis| &diagnosis.findings).find(lacks);
+    let lacked =
+        lacked.map(|finding| format!("; in that overload {}", finding.sentence.trim_end_matches('.')));
+    let lacked = lacked.unwrap_or_default();
     let recovery = view.trials.iter().rfind(|trial| trial.purpose == Purpose::Recovery);
     let then = match recovery.and_then(why_mostly_failed) {
         Some(why) => format!(
@@ -94,7 +103,7 @@ pub(crate) fn not_recovered_line(view: &RunView) -> Option<Text> {
         }
     };
     let text = format!("the target did not recover from an overload{}", waited.unwrap_or_default());
-    Some(Text::new(Tone::Bad, text).with_plain(then))
+    Some(Text::new(Tone::Bad, text).with_plain(then + &lacked))
 }
 
 /// What to do if the limit was not reached. A torment that fell behind here would also do so at higher rates.

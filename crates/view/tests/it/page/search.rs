@@ -413,4 +413,14 @@ fn a_target_that_is_down_comes_right_after_what_it_held() {
     assert_eq!(bare.iter().filter(|line| line.contains("did not recover")).count(), 1, "{bare:?}");
     let diagnosed = said(run().diagnosed(crate::synthetic::watched::diagnosis()));
     assert!(diagnosed[1].starts_with(down) && !diagnosed[2].contains("did not recover"), "{diagnosed:?}");
+    // It had run out of descriptors, though processors gave first.
+    let mut found = crate::synthetic::watched::diagnosis();
+    found.findings.push(record::Finding {
+        cause: Cause::Descriptors,
+        sentence: "beam.smp has no descriptors left: 1,024 of 1,024 are open.".to_owned(),
+        ..found.findings[0].clone()
+    });
+    let lacked = said(run().diagnosed(found));
+    let words = "; in that overload beam.smp has no descriptors left: 1,024 of 1,024 are open";
+    assert!(lacked[1].ends_with(words), "{lacked:?}");
 }
