@@ -63,18 +63,18 @@ impl RuleFinding {
         self.persisting_for(share, windows, case.degraded.windows.iter().position(is))
     }
 
+    /// The same by count, if it was not looked for in windows; `first`: the first second in which it held.
+    pub fn persisting_for(mut self, share: f64, seconds: u32, first: Option<usize>) -> Self {
+        (self.windows, self.first_window) = (seconds, first);
+        self.confidence.persistence = share.max(0.3);
+        self
+    }
+
     /// If this is so, once is enough: at a hard limit something is refused.
     pub fn persisting_if(mut self, is_so: bool) -> Self {
         if is_so {
             self.confidence.persistence = 1.0;
         }
-        self
-    }
-
-    /// The same by count, if it was not looked for in windows; `first`: the first second in which it held.
-    pub fn persisting_for(mut self, share: f64, seconds: u32, first: Option<usize>) -> Self {
-        (self.windows, self.first_window) = (seconds, first);
-        self.confidence.persistence = share.max(0.3);
         self
     }
 

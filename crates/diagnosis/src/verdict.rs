@@ -150,7 +150,7 @@ pub(crate) fn judge(cases: &[Case<'_>], behind: &[Case<'_>]) -> Diagnosis {
     let tie = roots.len() > 1 && rank(&roots[0].found) - rank(&roots[1].found) < TIE_MARGIN;
     let mut sentences = vec![at_place(case, best.cause, &best.sentence)];
     if let Some(arithmetic) = &best.arithmetic {
-        sentences.push(format_arithmetic(arithmetic));
+        sentences.push(format_arithmetic(arithmetic, case.held_rate));
     } else if tie {
         let LocatedFinding { found, case, .. } = roots[1];
         sentences.push(format!("As likely: {}", at_place(case, found.cause, &found.sentence)));
@@ -226,8 +226,11 @@ pub(crate) fn unseen_notes(cases: &[Case<'_>]) -> Vec<String> {
     cases.iter().flat_map(of_case).chain(lost_sentences(cases)).collect()
 }
 
-fn format_arithmetic(arithmetic: &CapacityCheck) -> String {
+fn format_arithmetic(arithmetic: &CapacityCheck, held: Option<Rate>) -> String {
     let CapacityCheck { formula, ceiling, measured } = arithmetic;
+    if held.is_some_and(|held| arithmetic.is_outdone_by(held)) {
+        return format!("{formula} = {ceiling}: that is about what it answered in overloads ({measured}).");
+    }
     let about = if arithmetic.is_near() { "" } else { "about " };
     format!("{formula} = {ceiling}: that is {about}the limit; {measured} were measured.")
 }
@@ -290,6 +293,17 @@ fn largest_state(case: &Case<'_>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// RabbitMQ held 705/s, and beside that stood "489/s: that is about the limit; 456/s were measured".
+    #[test]
+    fn what_holds_less_than_was_held_is_no_limit() {
+        let formula = "1 processor / 2 ms per request".to_owned();
+        let found = CapacityCheck { formula, ceiling: Rate(489.0), measured: Rate(456.0) };
+        let said = |held: Option<f64>| format_arithmetic(&found, held.map(Rate));
+        assert!(said(Some(705.0)).ends_with("that is about what it answered in overloads (456/s)."));
+        assert!(said(Some(450.0)).ends_with("that is about the limit; 456/s were measured."));
+        assert!(said(None).ends_with("that is about the limit; 456/s were measured."));
+    }
 
     /// Otherwise causes that explain each other in a circle would all be found, and none be the verdict.
     #[test]

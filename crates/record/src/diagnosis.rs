@@ -230,6 +230,11 @@ impl CapacityCheck {
         (self.ceiling.0 / self.measured.0.max(f64::MIN_POSITIVE) - 1.0).abs() <= 0.02
     }
 
+    /// Whether clearly more than the ceiling was held: then it is no limit.
+    pub fn is_outdone_by(&self, held: Rate) -> bool {
+        held.0 > self.ceiling.0 && !Self { measured: held, ..self.clone() }.agrees()
+    }
+
     /// Within 15 %.
     pub fn agrees(&self) -> bool {
         (self.ceiling.0 / self.measured.0 - 1.0).abs() <= 0.15

@@ -110,7 +110,7 @@ pub(crate) fn arithmetic_words(view: &RunView, diagnosis: &Diagnosis) -> Option<
 fn limit_word(view: &RunView, found: &CapacityCheck) -> Option<&'static str> {
     let held = view.held().map(|held| CapacityCheck { measured: Rate(held), ..found.clone() });
     match &held {
-        Some(held) if !held.agrees() && held.measured.0 > held.ceiling.0 => None,
+        Some(held) if found.is_outdone_by(held.measured) => None,
         Some(held) if !held.is_near() => Some("about the limit"),
         _ if !found.is_near() => Some("about the limit"),
         _ => Some("the limit"),
