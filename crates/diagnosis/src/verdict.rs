@@ -124,7 +124,8 @@ pub(crate) fn judge(cases: &[Case<'_>], behind: &[Case<'_>]) -> Diagnosis {
     let is_aside = |cause: Cause| cause == Cause::Freeze && cases.iter().any(Case::freezes_leave_limit);
     let is_collector_minor = cases.iter().any(rules::is_collector_minor);
     let is_why = |cause: Cause, symptom: Cause| match (cause, symptom) {
-        (Cause::Gc, Cause::Cpu) => !is_collector_minor,
+        // Nor cold code, which explains full processors: the three would follow from one another, and none be the verdict.
+        (Cause::Gc, Cause::Cpu | Cause::ColdJit) => !is_collector_minor,
         (Cause::Cpu, Cause::Gc) => is_collector_minor,
         (_, Cause::Inside) if is_aside(cause) => false,
         _ => explains(cause, symptom),
