@@ -34,6 +34,8 @@ pub(crate) struct Case<'a> {
     pub degraded: PartSummary<'a>,
     /// The well part; none if it never was, or was not observed then.
     pub well: Option<PartSummary<'a>>,
+    /// Good trials close to the limit; none if there are none, or they were not observed.
+    pub near: Option<PartSummary<'a>>,
     /// The target's freezes, if any; none also at all places but one.
     pub freeze_impact: Option<&'a FreezeImpact>,
     /// A search's result; none for other runs, and before the end.
@@ -102,6 +104,7 @@ impl<'a> Case<'a> {
             held_rate: recording.held_rate,
             first_trial: split.degraded.trials.iter().min().copied(),
             well,
+            near: Some(PartSummary::of(&split.near)).filter(|near| !near.windows.is_empty()),
             degraded,
             bystanders,
             looks,

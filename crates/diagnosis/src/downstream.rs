@@ -13,6 +13,7 @@ pub(crate) struct DownstreamView {
     pub watched: WatchCoverage,
     degraded: Vec<(Window, f64)>,
     well: Vec<(Window, f64)>,
+    near: Vec<(Window, f64)>,
 }
 
 impl DownstreamView {
@@ -31,7 +32,12 @@ impl DownstreamView {
         for (place, subject) in reordered.subjects.iter_mut().enumerate() {
             subject.role = if place == 0 { TreeRole::Service } else { TreeRole::Downstream };
         }
-        Self { watched: reordered, degraded: windows(&split.degraded, at), well: windows(&split.well, at) }
+        Self {
+            watched: reordered,
+            degraded: windows(&split.degraded, at),
+            well: windows(&split.well, at),
+            near: windows(&split.near, at),
+        }
     }
 
     /// The same parts of the run.
@@ -46,6 +52,7 @@ impl DownstreamView {
         RunSplit {
             degraded: with_windows(&split.degraded, &self.degraded),
             well: with_windows(&split.well, &self.well),
+            near: with_windows(&split.near, &self.near),
             ..split.clone()
         }
     }

@@ -3,7 +3,6 @@
 use crate::case::Case;
 use crate::format::{format_count, format_factor, format_number, format_time};
 use crate::loaded_window::{average, cpu as cpu_of, runnable as runnable_of};
-use crate::part_summary::PartSummary;
 use record::CapacityCheck;
 use record::watch::{TreeWindow, Window};
 use units::Rate;
@@ -113,11 +112,12 @@ pub(crate) fn connections_advice(case: &Case<'_>) -> Option<String> {
     })
 }
 
-/// Ceiling from the cost of a request while the target was well.
+/// Ceiling from the cost of a request while the target was well, close to its limit if it was seen there.
 pub(crate) fn ceiling_by_cost(case: &Case<'_>, available: f64, what: &str) -> Option<CapacityCheck> {
-    let cost = case.when_well(|side| side.cpu() / side.load.answered.max(f64::MIN_POSITIVE))?;
+    let seen = case.near.as_ref().or(case.well.as_ref()).filter(|seen| !seen.windows.is_empty())?;
+    let used = seen.cpu();
+    let cost = used / seen.load.answered.max(f64::MIN_POSITIVE);
     // Below a few hundredths of a processor the cost is noise.
-    let used = case.when_well(PartSummary::cpu)?;
     // And a cost that would not allow the measured rate is that of a cold target.
     if used < 0.05 || !cost.is_finite() || available / cost < MIN_CEILING_SHARE * case.degraded.load.answered
     {

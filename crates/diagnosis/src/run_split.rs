@@ -22,7 +22,7 @@ const MIN_OUTSTANDING_SHARE: f64 = 0.25;
 /// A stopped load ends in a partial second. Averages of so short a part mean little: late reports of loops fall into it.
 const MIN_SECOND: Nanos = Nanos::from_millis(100);
 /// Good trials between these shares of the best good rate show the target well: closer to the limit its signs are already present,
-/// further below little happens.
+/// further below little happens. Those above show what a request costs at the limit: under little load each pays for waking a thread of its own.
 const WELL_SHARES: std::ops::RangeInclusive<f64> = 0.3..=0.85;
 
 /// Seconds of load in the same state, with their windows.
@@ -38,6 +38,8 @@ pub(crate) struct RunPart<'a> {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct RunSplit<'a> {
     pub well: RunPart<'a>,
+    /// Good trials close to the limit of a search.
+    pub near: RunPart<'a>,
     pub degraded: RunPart<'a>,
     /// Trials that say nothing about the target, because the generator was the limit.
     pub void_trials: Vec<&'a Trial>,
@@ -81,6 +83,17 @@ fn push_second<'a>(part: &mut RunPart<'a>, trial: u32, second: &'a Second, windo
     part.windows.extend(window.map(|window| LoadedWindow { window, outstanding: second.outstanding }));
     if part.trials.last() != Some(&trial) {
         part.trials.push(trial);
+    }
+}
+
+fn push_trials<'a, 't>(part: &mut RunPart<'a>, trials: impl Iterator<Item = &'t &'a Trial>, place: &str)
+where
+    'a: 't,
+{
+    for trial in trials {
+        for (second, window) in loaded_seconds(trial, place) {
+            push_second(part, trial.number, second, window);
+        }
     }
 }
 
@@ -167,15 +180,13 @@ fn by_trial<'a>(trials: &[&'a Trial], place: &str) -> RunSplit<'a> {
         }
     }
     good.retain(|t| rate(t) <= least_bad);
+    let is_near = |t: &&&Trial| rate(t) > WELL_SHARES.end() * best;
+    push_trials(&mut split.near, good.iter().filter(is_near), place);
     let is_calm = |t: &&Trial| WELL_SHARES.contains(&(rate(t) / best));
     if good.iter().any(is_calm) {
         good.retain(is_calm);
     }
-    for trial in good {
-        for (second, window) in loaded_seconds(trial, place) {
-            push_second(&mut split.well, trial.number, second, window);
-        }
-    }
+    push_trials(&mut split.well, good.iter(), place);
     split
 }
 

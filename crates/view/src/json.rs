@@ -48,7 +48,7 @@ pub fn run_json(view: &RunView) -> Value {
         put("fleet", fleet::json(view));
     }
     put("skipped_events", json!(view.skipped));
-    put("diagnosis", watched::diagnosis(view.diagnosis.as_ref()));
+    put("diagnosis", watched::diagnosis(view));
     put("watched", watched::watched(view));
     put("also_watched", watched::also_watched(view));
     let verdict = view.verdict();

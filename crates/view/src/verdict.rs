@@ -265,28 +265,35 @@ pub(crate) fn factor(times: f64) -> String {
     text.strip_suffix(".0").unwrap_or(&text).to_owned()
 }
 
+/// What the target holds, in the long run if that is known, and the words for it.
+fn held_now(view: &RunView) -> Option<(f64, &'static str)> {
+    let longer = freezes::sustained_rate(view).map(|rate| (rate.0, "held in the long run"));
+    longer.or(view.held().map(|held| (held, "held")))
+}
+
+/// The limit after a change; none: unchanged.
+pub(crate) fn expected_capacity(view: &RunView, prediction: &Prediction) -> Option<Rate> {
+    let scale = held_now(view).zip(prediction.from).map_or(1.0, |((held, _), from)| held / from.0);
+    prediction.capacity.map(|capacity| Rate(capacity.0 * scale))
+}
+
 /// A change's expected gain: the limit found, scaled by the ratio of the new capacity to what was answered.
 pub(crate) fn prediction(view: &RunView, prediction: &Prediction) -> Text {
     let Prediction { change, capacity, from, then } = prediction;
-    let longer = freezes::sustained_rate(view).map(|rate| (rate.0, "held in the long run"));
-    let held = view.held().map(|held| (held, "held"));
-    let held = longer.or(held);
-    let limit = |capacity: Rate| match held.zip(*from) {
-        Some(((held, _), from)) => Rate(held * capacity.0 / from.0),
-        None => capacity,
-    };
-    let gives = match capacity {
+    let gives = match (capacity, expected_capacity(view, prediction)) {
         // With its basis, so that readers can judge it.
-        Some(capacity) => match held.or(from.map(|from| (from.0, "answered"))).zip(*from) {
-            Some(((base, word), from)) => format!(
-                "about {} ({} × {} {word})",
-                rounded(limit(*capacity)),
-                factor(capacity.0 / from.0),
-                format_rate(base)
-            ),
-            None => format!("about {}", rounded(limit(*capacity))),
-        },
-        None => "no more than now".to_owned(),
+        (Some(capacity), Some(expected)) => {
+            match held_now(view).or(from.map(|from| (from.0, "answered"))).zip(*from) {
+                Some(((base, word), from)) => format!(
+                    "about {} ({} × {} {word})",
+                    rounded(expected),
+                    factor(capacity.0 / from.0),
+                    format_rate(base)
+                ),
+                None => format!("about {}", rounded(expected)),
+            }
+        }
+        _ => "no more than now".to_owned(),
     };
     let then = if then.is_empty() { String::new() } else { format!("; {then}") };
     Text::new(Tone::Faint, "expect: ").with_plain(format!("{change}: {gives}{then}"))
@@ -311,6 +318,18 @@ mod tests {
             lower_bad: 0,
             throughput: None,
         }
+    }
+
+    #[test]
+    fn what_a_change_gives_is_scaled_to_what_was_held() {
+        let to = |capacity: Option<f64>, from: Option<f64>| {
+            let (change, then) = (String::new(), String::new());
+            Prediction { change, capacity: capacity.map(Rate), from: from.map(Rate), then }
+        };
+        let view = RunView { limits: vec![limit(390.0)], ..RunView::default() };
+        assert_eq!(expected_capacity(&view, &to(Some(824.0), Some(412.0))), Some(Rate(780.0)));
+        assert_eq!(expected_capacity(&view, &to(Some(824.0), None)), Some(Rate(824.0)));
+        assert_eq!(expected_capacity(&view, &to(None, None)), None);
     }
 
     /// RabbitMQ held 705/s, and beside that stood "489/s: that is about the limit", which it did in overloads.

@@ -9,6 +9,7 @@ use crate::processors::{
 };
 use crate::request_path;
 use crate::saturated_threads::{MIN_CPU_SHARE, ONE_THREAD, SaturatedThreads};
+use crate::workers::is_interpreted;
 use record::watch::{ThreadGroup, ThreadWait};
 use record::{Cause, Station, StationKind};
 use units::{Rate, Share};
@@ -99,13 +100,19 @@ impl SaturatedThreads<'_> {
                 format!("more processes, one for each processor: {}", self.scale_out_advice(case))
             }
             (false, _) if case.is_go() => "raise GOMAXPROCS, up to the number of processors".to_owned(),
+            // Its threads would take turns.
+            (false, _) if case.subject().is_some_and(is_interpreted) => {
+                format!("more processes, one for each processor: {}", self.scale_out_advice(case))
+            }
             (false, _) => "have more such threads or processes, up to the number of processors".to_owned(),
         };
         let second = match loops {
             true => {
                 "or make a request cheaper, or do its work elsewhere: while the loop computes, everything else waits"
             }
-            false => "or make a request cheaper: torment profile PID shows which code takes the time",
+            false => {
+                "or make a request cheaper: start with the code that takes most of it (torment profile PID, if this run has no profile)"
+            }
         };
         let [thing, things] = if *loops { ["process", "processes"] } else { ["such thread", "such threads"] };
         let alone =

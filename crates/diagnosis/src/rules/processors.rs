@@ -246,7 +246,7 @@ fn all_in_use(case: &Case<'_>, min_share: f64, min_ready: f64) -> Option<RuleFin
             .chain([station(case, format_count(cpus, "processor"), cpus, |window| {
                 service_cpu(window) + shared_cpu(case, window)
             })])
-            .advise("make a request cheaper: torment profile PID shows which code takes the time")
+            .advise("make a request cheaper: start with the code that takes most of it (torment profile PID, if this run has no profile)")
             .advise(more)
             .advise_all(connections_advice(case))
             .predicts(

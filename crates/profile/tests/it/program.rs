@@ -1,6 +1,6 @@
 //! Profiled test programs, and assertions on their profiles.
 
-use procfs::{TaskStat, tick_ns};
+use procfs::{TaskStat, pids_in, tick_ns};
 use record::{Profile, StackCount};
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
@@ -11,8 +11,11 @@ use torment_profile::{Error, start};
 
 /// Samples per second of processor time: twice as many add little, as two then see the same piece of work.
 pub const HZ: u32 = 397;
-/// Programs profiled together get their processor time within this, whatever else the machine does.
-const LONGEST: Duration = Duration::from_secs(60);
+/// Programs profiled together get their processor time within this: they have the lowest priority, so perhaps only once the loads beside
+/// them have ended.
+const LONGEST: Duration = Duration::from_secs(600);
+/// Threads that say that they wait may spin first, at the lowest priority for long.
+const LONGEST_SPIN: Duration = Duration::from_secs(60);
 
 /// Killed when dropped.
 pub struct Program(pub Child);
@@ -41,6 +44,25 @@ impl Program {
         let out = self.0.stdout.as_mut().expect("it is a pipe");
         BufReader::new(out).read_line(&mut line).expect("it prints text");
         (line == "ready\n").then_some(self)
+    }
+
+    /// Waits until none of its threads has run for a while.
+    pub fn once_asleep(&self) {
+        let began = Instant::now();
+        let mut before = None;
+        while began.elapsed() < LONGEST_SPIN {
+            let now = self.processor_time();
+            if before == Some(now) && self.is_asleep() {
+                return;
+            }
+            before = Some(now);
+            sleep(Duration::from_millis(100));
+        }
+    }
+
+    fn is_asleep(&self) -> bool {
+        let tasks = format!("/proc/{}/task", self.0.id());
+        pids_in(Path::new(&tasks)).filter_map(TaskStat::read).all(|task| task.state == b'S')
     }
 
     fn processor_time(&self) -> Duration {

@@ -7,8 +7,9 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use torment_profile::{Error, sample_waiting};
 
-/// None where the kernel permits no look.
+/// What its threads wait in, once all do; none where the kernel permits no look.
 fn looked_at(program: &Program) -> Option<Profile> {
+    program.once_asleep();
     match sample_waiting(&[program.0.id()]) {
         Ok(profile) => Some(profile),
         Err(why @ Error::Hidden { .. }) => {

@@ -1,9 +1,10 @@
 //! What was watched, and what gave first, as JSON.
 
 use crate::values::{count, rate_value};
+use crate::verdict::expected_capacity;
 use crate::watched::window_figures;
 use crate::{RunView, WatchedPlace};
-use record::{Confidence, Diagnosis, Evidence, Finding};
+use record::{Confidence, Evidence, Finding};
 use serde_json::{Value, json};
 
 /// Null if nothing was watched; of several places the first with somebody to watch.
@@ -68,8 +69,8 @@ fn trials(place: &WatchedPlace) -> Vec<Value> {
 }
 
 /// Null if there is none.
-pub(super) fn diagnosis(diagnosis: Option<&Diagnosis>) -> Value {
-    let Some(diagnosis) = diagnosis else { return Value::Null };
+pub(super) fn diagnosis(view: &RunView) -> Value {
+    let Some(diagnosis) = &view.diagnosis else { return Value::Null };
     json!({
         "sentences": diagnosis.sentences,
         "cause": diagnosis.cause(),
@@ -90,7 +91,7 @@ pub(super) fn diagnosis(diagnosis: Option<&Diagnosis>) -> Value {
         "next": diagnosis.next,
         "prediction": diagnosis.prediction.as_ref().map(|prediction| json!({
             "change": prediction.change,
-            "capacity_per_second": prediction.capacity.map(|rate| rate_value(rate.0)),
+            "capacity_per_second": expected_capacity(view, prediction).map(|rate| rate_value(rate.0)),
             "then": prediction.then,
         })),
         "unless": diagnosis.unless,
