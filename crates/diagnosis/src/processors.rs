@@ -33,6 +33,12 @@ pub(crate) fn is_machine_full(window: &Window) -> bool {
     window.host.is_some() && idle_cpus(window) <= MAX_HOST_IDLE * host_cpus(window)
 }
 
+/// Whether the processors that the service is confined to have none to spare.
+fn are_own_full(window: &Window, cpus: f64) -> bool {
+    let idle = window.host.as_ref().and_then(|host| host.service_idle_ns);
+    idle.is_some_and(|idle| average(idle, window.length()) <= MAX_HOST_IDLE * cpus)
+}
+
 /// Whether a service with `cpus` processors available has too few because others on the machine, torment among them, use the rest: it
 /// would use all if it had them. A runtime with its own scheduler, such as Go's, never has more threads ready than processors available,
 /// however much waits.
@@ -42,7 +48,7 @@ pub(crate) fn is_crowded_out(window: &Window, cpus: f64) -> bool {
         used + ready
             >= if ready >= MIN_READY_THREADS { FULL_UTILISATION } else { EXHAUSTED_UTILISATION } * cpus
     };
-    is_machine_full(window) && window.service().is_some_and(wants)
+    (is_machine_full(window) || are_own_full(window, cpus)) && window.service().is_some_and(wants)
 }
 
 pub(crate) fn host_cpus(window: &Window) -> f64 {

@@ -5,7 +5,7 @@ use crate::disks;
 use crate::missing::MissingLog;
 use crate::source::Source;
 use crate::watch_scope::WatchScope;
-use procfs::{HostStat, kib_field, parse_host_stat, read_number, tick_ns};
+use procfs::{HostStat, kib_field, parse_cpu_times, parse_host_stat, read_number, tick_ns};
 use record::watch::{DiskActivity, Host, LimitUsage, MissingMeasure, Pressure, Window};
 use std::collections::HashMap;
 use std::path::Path;
@@ -21,6 +21,8 @@ pub(crate) struct MachineSource {
 #[derive(Debug, Default)]
 struct Counts {
     stat: HostStat,
+    /// Idle ticks of the processors that the service is confined to.
+    service_idle: Option<(Vec<u32>, u64)>,
     pressure: Option<Pressure>,
     disks: HashMap<String, DiskActivity>,
 }
@@ -52,15 +54,27 @@ impl MachineSource {
     }
 }
 
+/// Idle ticks of these processors since boot; none of none, and if one is missing.
+fn idle_ticks(stat: &str, processors: &[u32]) -> Option<u64> {
+    let one = |processor| {
+        let times = parse_cpu_times(stat, &format!("cpu{processor}"))?;
+        Some(times.idle + times.iowait)
+    };
+    (!processors.is_empty()).then(|| processors.iter().map(one).sum::<Option<u64>>())?
+}
+
 impl Source for MachineSource {
-    fn cut(&mut self, _: &WatchScope, window: &mut Window) {
-        let Some(stat) = self.text("processors of the machine", "/proc/stat", parse_host_stat) else {
+    fn cut(&mut self, scope: &WatchScope, window: &mut Window) {
+        let processors = scope.subjects.first().map_or(&[][..], |service| &service.about.processors);
+        let stat = |text: &str| Some((parse_host_stat(text)?, idle_ticks(text, processors)));
+        let Some((stat, service_idle)) = self.text("processors of the machine", "/proc/stat", stat) else {
             return;
         };
+        let service_idle = service_idle.map(|idle| (processors.to_vec(), idle));
         let pressure = self.pressure();
         let is_whole = |name: &str| Path::new("/sys/block").join(name).exists();
         let disks = self.text("disks", "/proc/diskstats", |text| Some(disks::parse(text, is_whole)));
-        let now = Counts { stat, pressure, disks: disks.unwrap_or_default() };
+        let now = Counts { stat, service_idle, pressure, disks: disks.unwrap_or_default() };
         let threads =
             self.text("tasks of the machine", "/proc/loadavg", |text| procfs::parse_loadavg(text.as_bytes()));
         let limit = ["/proc/sys/kernel/threads-max", "/proc/sys/kernel/pid_max"];
@@ -76,6 +90,9 @@ impl Source for MachineSource {
                 system_ns: ns(new.system + new.interrupts, old.system + old.interrupts),
                 idle_ns: ns(new.idle, old.idle),
                 iowait_ns: ns(new.iowait, old.iowait),
+                service_idle_ns: now.service_idle.as_ref().zip(before.service_idle.as_ref()).and_then(
+                    |((processors, new), (same, old))| (processors == same).then(|| ns(*new, *old)),
+                ),
                 steal_ns: ns(new.stolen, old.stolen),
                 runnable: now.stat.running.unwrap_or(0) as u32,
                 switches: now
@@ -102,6 +119,16 @@ impl Source for MachineSource {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn idle_time_of_some_processors() {
+        let stat = "cpu  9 0 9 18 9 0 0 0\ncpu0 9 0 9 2 1 0 0 0\ncpu1 0 0 0 16 8 0 0 0\n";
+        for (processors, idle) in
+            [(&[0][..], Some(3)), (&[1], Some(24)), (&[0, 1], Some(27)), (&[], None), (&[0, 2], None)]
+        {
+            assert_eq!(idle_ticks(stat, processors), idle, "{processors:?}");
+        }
+    }
 
     #[test]
     fn this_machine() {

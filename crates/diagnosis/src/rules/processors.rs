@@ -260,10 +260,16 @@ fn all_in_use(case: &Case<'_>, min_share: f64, min_ready: f64) -> Option<RuleFin
                 },
             )
             .unless(match crowded {
-                true => format!(
-                    "the machine has more than {} of a processor to spare and the service is just as slow",
-                    format_number(MAX_HOST_IDLE * host)
-                ),
+                true => {
+                    let (whose, all) = match is_machine_full(&case.degraded.merged) {
+                        true => ("the machine has", host),
+                        false => ("its processors have", cpus),
+                    };
+                    format!(
+                        "{whose} more than {} of a processor to spare and the service is just as slow",
+                        format_number(MAX_HOST_IDLE * all)
+                    )
+                }
                 false => {
                     format!("the service uses less than {} of its processors and is just as slow", Share(FULL_UTILISATION))
                 }
@@ -274,6 +280,10 @@ fn all_in_use(case: &Case<'_>, min_share: f64, min_ready: f64) -> Option<RuleFin
 /// Who has part of its processors, as far as known: ` while torment uses 0.3 and other programs 0.8`.
 fn beside(case: &Case<'_>) -> String {
     const OTHERS: &str = "other programs";
+    if !is_machine_full(&case.degraded.merged) {
+        // Who runs on which processor is not known, nor whom the kernel's interrupts serve.
+        return " while the kernel and other programs use the rest".to_owned();
+    }
     let length = case.degraded.merged.length();
     let near = case.downstreams().filter(|(subject, _)| may_share_processors(case, subject));
     let users = near

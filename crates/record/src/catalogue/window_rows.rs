@@ -222,6 +222,7 @@ entity! { Host, of "host" {
         idle_ns: Sum Ns, "idle", "idle" => "torment_host_cpu_seconds_total" mode "idle";
         iowait_ns: Sum Ns, "iowait", "idle while something waited for a disk"
             => "torment_host_cpu_seconds_total" mode "iowait";
+        service_idle_ns: Sum Ns, "service_idle", "idle, of the processors the service is confined to";
         steal_ns: Sum Ns, "steal", "taken by the hypervisor" => "torment_host_cpu_seconds_total" mode "steal";
         pace_ns: Mean Ns, "pace", "processor time that a piece of arithmetic, always the same, took on the target's processors, on average";
         neighbours_cpu_ns: Sum Ns, "neighbours_cpu", "processor time of processes neither watched nor torment"

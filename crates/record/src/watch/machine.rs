@@ -120,6 +120,8 @@ pub struct Host {
     pub idle_ns: u64,
     /// Idle with I/O outstanding.
     pub iowait_ns: u64,
+    /// Idle, with I/O outstanding or not, of the processors that the service may run on, if those are not all.
+    pub service_idle_ns: Option<u64>,
     /// Stolen by the hypervisor.
     pub steal_ns: u64,
     /// Mean time of a fixed piece of arithmetic on the target's processors; none in runs of earlier versions.

@@ -107,7 +107,7 @@ impl std::fmt::Display for ThreadWait {
             Self::Running => "runs, or is ready to".to_owned(),
             Self::Futex { op, within_s, shared } => {
                 let what = match op {
-                    FutexOp::Wait => "waits for a native lock",
+                    FutexOp::Wait => "waits for a lock or for work",
                     FutexOp::WaitBitset | FutexOp::Other => "waits for another thread",
                 };
                 let together = if *shared { ", several at the same place" } else { "" };
@@ -143,7 +143,7 @@ impl std::fmt::Display for ThreadWait {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FutexOp {
-    /// `FUTEX_WAIT`: glibc's mutexes, and the JVM's safepoint barrier.
+    /// `FUTEX_WAIT`: glibc's mutexes, the JVM's safepoint barrier, and Go's parked threads.
     Wait,
     /// `FUTEX_WAIT_BITSET`: condition variables, parking, Rust's locks.
     WaitBitset,

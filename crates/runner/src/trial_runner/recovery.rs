@@ -29,6 +29,8 @@ const CALM_SHARE: f64 = 0.5;
 pub(super) struct CalmBaseline {
     /// Each rate with its median response time.
     medians: Vec<(Rate, Nanos)>,
+    /// The slowest of the probes in a row that were alike, once they were: so quick it is again at a probe's rate.
+    level: Option<Nanos>,
 }
 
 impl CalmBaseline {
@@ -52,20 +54,21 @@ impl CalmBaseline {
         let band = |median: Nanos| Nanos::from_secs_f64(median.as_secs_f64() * CALM_FACTOR) + CALM_MARGIN;
         let quickest = band(self.medians.iter().map(|(_, median)| *median).min()?);
         let calm = self.medians.iter().filter(|(rate, _)| rate.0 <= CALM_SHARE * self.highest());
-        Some((
-            quickest,
-            calm.map(|(_, median)| *median + CALM_MARGIN).max().unwrap_or_default().max(quickest),
-        ))
+        let usual = calm.map(|(_, median)| *median + CALM_MARGIN).max().unwrap_or_default().max(quickest);
+        let again = self.level.map(|level| Nanos::from_secs_f64(level.as_secs_f64() * LEVEL_FACTOR));
+        Some((quickest.max(again.unwrap_or_default().min(usual)), usual))
     }
 }
 
-/// Whether the last probes were alike, and within the band.
-fn level(medians: &[Option<Nanos>], band: Nanos) -> bool {
+/// The slowest of the last probes, if they were alike and within the band.
+fn level(medians: &[Option<Nanos>], band: Nanos) -> Option<Nanos> {
     let last: Option<Vec<Nanos>> =
         medians.len().checked_sub(LEVEL_CHECKS).and_then(|from| medians[from..].iter().copied().collect());
     let ends = |last: Vec<Nanos>| last.iter().min().copied().zip(last.iter().max().copied());
-    last.and_then(ends)
-        .is_some_and(|(least, most)| most <= band && most.as_secs_f64() <= least.as_secs_f64() * LEVEL_FACTOR)
+    let alike = |(least, most): &(Nanos, Nanos)| {
+        *most <= band && most.as_secs_f64() <= least.as_secs_f64() * LEVEL_FACTOR
+    };
+    last.and_then(ends).filter(alike).map(|(_, most)| most)
 }
 
 impl<C: LoadGenerator> TrialRunner<'_, C> {
@@ -95,7 +98,9 @@ impl<C: LoadGenerator> TrialRunner<'_, C> {
             let total = &finished.result.total;
             let median = total.response.quantile(0.5).filter(|_| total.outcomes.bad() == 0);
             medians.push(median);
-            let has_recovered = median.is_some_and(|median| median <= band) || level(&medians, usual);
+            let level = level(&medians, usual);
+            self.baseline.level = level.or(self.baseline.level);
+            let has_recovered = median.is_some_and(|median| median <= band) || level.is_some();
             let own = total.pacing.quantile(0.5).unwrap_or_default();
             let mut invalid: Vec<Caveat> = finished.result.fleet_caveats().cloned().collect();
             let in_time =
@@ -124,5 +129,28 @@ impl<C: LoadGenerator> TrialRunner<'_, C> {
             }
         }
         !slow
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Services that answer 20/s more slowly than 300/s had four probes after each overload: 19 to 24 s of a search.
+    #[test]
+    fn what_was_level_once_suffices_from_then_on() {
+        let ms = Nanos::from_millis;
+        let mut baseline = CalmBaseline::default();
+        baseline.record(Rate(20.0), ms(12));
+        baseline.record(Rate(300.0), ms(2));
+        assert_eq!(baseline.bands(), Some((ms(8), ms(14))));
+        let probes = |medians: [u64; 4]| medians.map(|median| Some(ms(median)));
+        let (_, usual) = baseline.bands().expect("it was calm");
+        assert_eq!(level(&probes([9, 9, 10, 9])[..3], usual), None, "too few");
+        assert_eq!(level(&probes([9, 12, 10, 9]), usual), None, "not alike");
+        assert_eq!(level(&probes([20, 20, 20, 20]), usual), None, "slower than ever while calm");
+        baseline.level = level(&probes([9, 9, 10, 9]), usual);
+        assert_eq!(baseline.level, Some(ms(10)));
+        assert_eq!(baseline.bands(), Some((Nanos::from_micros(12_500), ms(14))));
     }
 }

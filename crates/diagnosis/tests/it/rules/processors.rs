@@ -155,6 +155,36 @@ fn a_runtime_that_torment_leaves_too_few_processors() {
     assert_ne!(judged(caddy(0.6, 0.1, 0.7)).cause(), Some(Cause::Cpu));
 }
 
+/// Gitea on one of two processors, while torment used half of the other: idle was only that one, and what gave first was unknown.
+#[test]
+fn a_service_whose_own_processors_are_full_lacks_them_whatever_the_others_do() {
+    let judged = |idle: Option<f64>| {
+        let mut watched = watched();
+        watched.subjects.truncate(1);
+        let gitea = &mut watched.subjects[0];
+        (gitea.cpus, gitea.processors, gitea.java, gitea.is_go) = (1.0, vec![0], None, true);
+        let using = |used: f64, ready: f64, idle: Option<f64>| {
+            let states = [(futex(None), 9.0), (ThreadWait::Running, used)];
+            let mut window = second(vec![workers(used, ready, &states)]);
+            let host = window.host.as_mut().expect("it is there");
+            (host.idle_ns, host.service_idle_ns) = (ns(0.5), idle.map(ns));
+            window
+        };
+        let well = load(9.0, 9.0, 1.2, 60, using(0.4, 0.1, Some(0.5)));
+        judge(watched, vec![well, load(30.0, 18.0, 60.0, 900, using(0.8, 1.4, idle))])
+    };
+    let diagnosis = judged(Some(0.01));
+    expect(&diagnosis, Cause::Cpu);
+    let says =
+        "uses 0.8 of 1 while the kernel and other programs use the rest, and 1.4 more threads are ready";
+    assert!(diagnosis.sentences[0].contains(says), "{:?}", diagnosis.sentences);
+    let unless = &diagnosis.unless[0];
+    assert!(unless.starts_with("its processors have more than 0.07 of a processor to spare"), "{unless}");
+    for idle in [Some(0.2), None] {
+        assert_ne!(judged(idle).cause(), Some(Cause::Cpu), "{idle:?}");
+    }
+}
+
 /// influxd on one of two processors, of which others had a sixth: it "queues the rest by itself", needed "more processors", and was
 /// "wrong if the service uses less than 85 % of its processors", as it did.
 #[test]
