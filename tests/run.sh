@@ -4,7 +4,7 @@
 # left a process behind.
 # Usage: tests/run.sh THREADS [CRATE…]      of these crates the integration tests make no load
 set -eu
-few=5
+few=10
 # Three times what the longest takes on two processors.
 longest=20m
 threads=$1

@@ -10,7 +10,7 @@ use crate::watched::{WindowFigures, amount, average, not_observable, subject_nam
 use crate::wording::{or_dash, place_suffix};
 use crate::{ReportKind, RunView, Text, Tone, Trial, WatchedPlace, freezes, looks, profile};
 use record::watch::{AccessLevel, TreeRole, WatchedProcesses};
-use record::{Cause, Confidence, Diagnosis, Finding};
+use record::{Cause, Confidence, Diagnosis, Evidence, Finding};
 use units::{Share, grouped};
 
 /// Maximum changes shown per place.
@@ -181,16 +181,18 @@ fn one(index: usize, finding: &Finding, diagnosis: &Diagnosis) -> Vec<Text> {
             1 => ", in 1 second".to_owned(),
             n => format!(", in {} seconds", grouped(n.into())),
         };
-        let text = format!(
-            "seen {}, threshold {}{windows} · {}",
-            amount(fact.value, &fact.unit),
-            amount(fact.threshold, &fact.unit),
-            fact.source
-        );
+        let threshold = threshold(fact).map_or_else(String::new, |least| format!(", threshold {least}"));
+        let seen = amount(fact.value, &fact.unit);
+        let text = format!("seen {seen}{threshold}{windows} · {}", fact.source);
         lines.push(Text::empty_at_depth(2).with_span(Tone::Faint, text));
     }
     lines.push(Text::empty_at_depth(1).with_span(Tone::Faint, how_confident(finding.confidence)));
     lines
+}
+
+/// What a fact has to exceed; none for those that only describe.
+pub(crate) fn threshold(fact: &Evidence) -> Option<String> {
+    (fact.threshold != 0.0).then(|| amount(fact.threshold, &fact.unit))
 }
 
 pub(crate) fn how_confident(confidence: Confidence) -> String {

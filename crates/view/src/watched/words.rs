@@ -37,7 +37,13 @@ pub(crate) fn amount(value: f64, unit: &str) -> String {
     match unit {
         "share" => Share(value).rounded(3).to_string(),
         "" => format_rate(value),
-        unit => format!("{} {unit}", format_rate(value)),
+        units => match format_rate(value).as_str() {
+            // A plural, and neither milliseconds nor several words.
+            "1" if units.len() > 2 && !units.contains(' ') => {
+                format!("1 {}", units.strip_suffix('s').unwrap_or(units))
+            }
+            text => format!("{text} {units}"),
+        },
     }
 }
 
@@ -46,8 +52,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_has_no_sign() {
+    fn amounts_read_as_one_would_say_them() {
         let nothing: f64 = [].iter().sum();
-        assert_eq!(amount(nothing, "threads"), "0 threads");
+        for (value, units, said) in [
+            (nothing, "threads", "0 threads"),
+            (1.0, "threads", "1 thread"),
+            (2.0, "threads", "2 threads"),
+            (1.0, "ms", "1 ms"),
+            (1.0, "of the answers", "1 of the answers"),
+            (1.0, "share", "100 %"),
+        ] {
+            assert_eq!(amount(value, units), said);
+        }
     }
 }

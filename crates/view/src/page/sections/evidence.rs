@@ -1,7 +1,9 @@
 //! What gave first, the evidence, and what to do.
 
 use crate::document::{Section, Text, TextSpan, TextTable};
-use crate::explain::{conclusion, finding_head, how_confident, supporting_sections, why_no_verdict};
+use crate::explain::{
+    conclusion, finding_head, how_confident, supporting_sections, threshold, why_no_verdict,
+};
 use crate::watched::amount;
 use crate::wording::or_dash;
 use crate::{ReportKind, RunView, Tone};
@@ -35,7 +37,7 @@ fn facts(finding: &Finding) -> TextTable {
             TextSpan::new(Tone::Plain, &fact.text),
             TextSpan::new(Tone::Strong, amount(fact.value, &fact.unit)),
             TextSpan::new(Tone::Plain, well),
-            TextSpan::new(Tone::Faint, amount(fact.threshold, &fact.unit)),
+            TextSpan::new(Tone::Faint, or_dash(threshold(fact))),
             TextSpan::new(Tone::Faint, or_dash(Some(fact.windows).filter(|windows| *windows > 0))),
             TextSpan::new(Tone::Faint, &fact.source),
         ]
