@@ -41,6 +41,7 @@ fn everything() -> Window {
     let host = Host {
         pace_ns: Some(0.0),
         switches: Some(0),
+        service_idle_ns: Some(0),
         pressure: Some(Pressure::default()),
         tasks: usage,
         disks: vec![DiskActivity::default()],
