@@ -1,5 +1,6 @@
 use super::{FEW_REQUESTS, loss_bound_words, no_verdict_line, unfinished};
 use crate::document::{Section, TextTable, indent_all};
+use crate::trial::Outstanding;
 use crate::trial_state::{outcome_tone, why_bad_without_rate};
 use crate::wording::{format_rate, or_dash};
 use crate::{ArrivalKind, LoadFigures, RunView, Text, TimeSummary, Tone, Trial, fleet, freezes, verdict};
@@ -50,7 +51,10 @@ pub(super) fn headline(view: &RunView, load: Option<&Trial>) -> Vec<Text> {
             Some(but) => {
                 Text::new(Tone::Warn, "goal met").with_plain(format!(": {goal}")).with_span(Tone::Warn, but)
             }
-            None => Text::new(Tone::Good, "goal met").with_plain(format!(": {goal}")),
+            None => Text::new(Tone::Good, "goal met").with_plain(format!(": {goal}")).with_span(
+                Tone::Warn,
+                load.and_then(|load| queue_suffix(load.figures.outstanding?, load.rate?)).unwrap_or_default(),
+            ),
         },
         Some(false) => Text::new(Tone::Bad, "goal not met").with_plain(format!(": {goal}")),
         None => Text::new(Tone::Warn, "not trustworthy")
@@ -85,6 +89,20 @@ pub(super) fn headline(view: &RunView, load: Option<&Trial>) -> Vec<Text> {
     }
     lines.extend(freezes::line(view));
     lines
+}
+
+/// That a load met its goal with a queue at its end, as long as if it had grown: longer than this many times its mean, and than the target
+/// answers in this time, in seconds.
+fn queue_suffix(queue: Outstanding, rate: Rate) -> Option<String> {
+    const MIN_RISE: f64 = 1.5;
+    const MIN_BACKLOG: f64 = 0.25;
+    let grew = queue.last >= MIN_RISE * queue.mean && queue.last >= MIN_BACKLOG * rate.0;
+    grew.then(|| {
+        format!(
+            "; {} waited at its end: does the queue grow? A longer load (-d) tells",
+            format_rate(queue.last)
+        )
+    })
 }
 
 /// Why a load was shorter than planned, if so.
@@ -197,4 +215,18 @@ fn parts(view: &RunView, load: &Trial) -> TextTable {
         table.push_row([(name.to_owned(), Tone::Plain)].into_iter().chain(counts).chain(times));
     }
     table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Jupyter: "goal met" at 1,850/s, while 942 waited.
+    #[test]
+    fn a_queue_at_the_end_of_a_load_that_met_its_goal_is_told() {
+        let said = |mean, last| queue_suffix(Outstanding { mean, max: last, first: 0.0, last }, Rate(1850.0));
+        assert!(said(400.0, 942.0).is_some_and(|said| said.starts_with("; 942 waited at its end")));
+        assert_eq!(said(900.0, 942.0), None, "a target that takes half a second");
+        assert_eq!(said(40.0, 94.0), None, "a short one");
+    }
 }
