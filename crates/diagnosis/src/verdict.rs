@@ -229,7 +229,7 @@ pub(crate) fn unseen_notes(cases: &[Case<'_>]) -> Vec<String> {
 
 fn format_arithmetic(arithmetic: &CapacityCheck, held: Option<Rate>) -> String {
     let CapacityCheck { formula, ceiling, measured } = arithmetic;
-    if held.is_some_and(|held| arithmetic.is_outdone_by(held)) {
+    if held.is_some_and(|held| arithmetic.differs_from(held)) {
         return format!("{formula} = {ceiling}: that is about what it answered in overloads ({measured}).");
     }
     let about = if arithmetic.is_near() { "" } else { "about " };

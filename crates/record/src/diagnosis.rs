@@ -230,9 +230,9 @@ impl CapacityCheck {
         (self.ceiling.0 / self.measured.0.max(f64::MIN_POSITIVE) - 1.0).abs() <= 0.02
     }
 
-    /// Whether clearly more than the ceiling was held: then it is no limit.
-    pub fn is_outdone_by(&self, held: Rate) -> bool {
-        held.0 > self.ceiling.0 && !Self { measured: held, ..self.clone() }.agrees()
+    /// Whether clearly more than the ceiling was held, or less, as by a target that moves: then it explains what overloads got, and no limit.
+    pub fn differs_from(&self, held: Rate) -> bool {
+        !Self { measured: held, ..self.clone() }.agrees()
     }
 
     /// Within 15 %.

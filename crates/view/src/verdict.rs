@@ -106,11 +106,11 @@ pub(crate) fn arithmetic_words(view: &RunView, diagnosis: &Diagnosis) -> Option<
     })
 }
 
-/// What the ceiling is said to be, given what was measured and what holds; `None` if more held than it explains.
+/// What the ceiling is said to be, given what was measured and what holds; `None` if that is something else.
 fn limit_word(view: &RunView, found: &CapacityCheck) -> Option<&'static str> {
     let held = view.held().map(|held| CapacityCheck { measured: Rate(held), ..found.clone() });
     match &held {
-        Some(held) if found.is_outdone_by(held.measured) => None,
+        Some(held) if found.differs_from(held.measured) => None,
         Some(held) if !held.is_near() => Some("about the limit"),
         _ if !found.is_near() => Some("about the limit"),
         _ => Some("the limit"),
@@ -343,7 +343,10 @@ mod tests {
         let held = |held: f64| RunView { limits: vec![limit(held)], ..RunView::default() };
         let said = |view: &RunView| arithmetic(view, &found).to_string();
         let formula = "1 processor / 2 ms per request = 489 a second: that is about";
-        assert_eq!(said(&held(705.0)).trim(), format!("{formula} what it answered in overloads (456)"));
+        for other in [705.0, 300.0] {
+            let overloads = format!("{formula} what it answered in overloads (456)");
+            assert_eq!(said(&held(other)).trim(), overloads, "{other}");
+        }
         assert_eq!(said(&held(450.0)).trim(), format!("{formula} the limit; measured: 456"));
         assert_eq!(said(&RunView::default()).trim(), format!("{formula} the limit; measured: 456"));
     }
