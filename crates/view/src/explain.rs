@@ -10,7 +10,7 @@ use crate::watched::{WindowFigures, amount, average, not_observable, subject_nam
 use crate::wording::{or_dash, place_suffix};
 use crate::{ReportKind, RunView, Text, Tone, Trial, WatchedPlace, freezes, looks, profile};
 use record::watch::{AccessLevel, TreeRole, WatchedProcesses};
-use record::{Cause, Confidence, Diagnosis, Evidence, Finding};
+use record::{Cause, Confidence, Diagnosis, Evidence, Finding, Purpose};
 use units::{Share, grouped};
 
 /// Maximum changes shown per place.
@@ -212,8 +212,14 @@ pub(crate) fn how_confident(confidence: Confidence) -> String {
 fn steps(view: &RunView, place: &WatchedPlace) -> TextTable {
     let mut table =
         TextTable::with_text_last(&["trial", "offered", "p99", "in flight", "CPU", "ready", "top waits"]);
+    let loads = view.trials.iter().filter(|trial| trial.purpose != Purpose::Recovery);
+    let last_load = loads.map(|trial| trial.number).max().unwrap_or(0);
     for (number, window) in &place.trials {
         let trial = view.trials.iter().find(|trial| trial.number == *number);
+        // Of a target that recovered, these only fill the table.
+        if trial.is_some_and(|trial| trial.purpose == Purpose::Recovery && trial.number < last_load) {
+            continue;
+        }
         let Some(figure) = window_figures(window, &place.coverage) else { continue };
         let p99 = or_dash(trial.and_then(|trial| Some(trial.figures.quantiles()?.p99)));
         let flight = or_dash(trial.and_then(|trial| Some(average(trial.figures.outstanding?.mean))));
