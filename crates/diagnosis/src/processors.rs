@@ -20,8 +20,8 @@ pub(crate) const MAX_HOST_IDLE: f64 = 0.07;
 pub(crate) const MIN_READY_THREADS: f64 = 0.5;
 /// From this share of throttled periods on, a quota counts.
 pub(crate) const MIN_THROTTLED_SHARE: f64 = 0.10;
-/// A calculated ceiling below this share of the measured rate explains nothing.
-const MIN_CEILING_SHARE: f64 = 0.7;
+/// A calculated ceiling below this share of the measured rate explains nothing: requests have become cheaper.
+const MIN_CEILING_SHARE: f64 = 0.85;
 
 /// Idle processors of the machine.
 pub(crate) fn idle_cpus(window: &Window) -> f64 {
@@ -124,7 +124,7 @@ pub(crate) fn ceiling_by_cost(case: &Case<'_>, available: f64, what: &str) -> Op
     let used = seen.cpu();
     let cost = used / seen.load.answered.max(f64::MIN_POSITIVE);
     // Below a few hundredths of a processor the cost is noise.
-    // And a cost that would not allow the measured rate is that of a cold target.
+    // And a cost that would not allow the measured rate is that of a cold target, or of little load.
     if used < 0.05 || !cost.is_finite() || available / cost < MIN_CEILING_SHARE * case.degraded.load.answered
     {
         return None;

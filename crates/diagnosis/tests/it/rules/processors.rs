@@ -81,7 +81,7 @@ fn a_request_costs_what_it_costs_close_to_the_limit() {
     };
     let (calm, near) = (|| using(200.0, 1.3, 0.2), || using(390.0, 1.8, 0.4));
     let overload = || Load { outstanding: 400.0, ..using(600.0, 1.9, 95.0) };
-    assert_eq!(judged(vec![calm(), overload()]), (false, "medium"));
+    assert_eq!(judged(vec![calm(), overload()]), (false, "high"));
     assert_eq!(judged(vec![calm(), near(), overload()]), (true, "high"));
 }
 
