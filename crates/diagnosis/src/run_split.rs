@@ -140,13 +140,16 @@ fn by_trial<'a>(trials: &[&'a Trial], place: &str) -> RunSplit<'a> {
     let mut split = RunSplit::default();
     let judged =
         |trial: &&&Trial| trial.end.is_some() && trial.rate.is_some() && trial.purpose != Purpose::WarmUp;
-    // What a cold target did says nothing of a warm one, if that was tried on both sides of its limit.
-    let warm = &trials[trials.iter().rposition(|t| t.purpose == Purpose::WarmUp).map_or(0, |at| at + 1)..];
-    let was = |good: bool| {
-        let mut ends = warm.iter().filter(|t| t.purpose.is_judged()).filter_map(|t| t.end.as_ref());
-        ends.any(|end| end.invalid.is_empty() && end.good == good)
-    };
-    let trials = if was(true) && was(false) { warm } else { trials };
+    // What a cold target did says nothing of a warm one, if that was tried on both sides of its limit. After a warm-up that showed nothing
+    // new, earlier trials count again, and only the curve may follow.
+    let after_warm_up = |at: usize| (trials[at].purpose == Purpose::WarmUp).then(|| &trials[at + 1..]);
+    let warm = (0..trials.len()).rev().filter_map(after_warm_up).find(|after| {
+        let tried = after.iter().filter(|t| t.purpose.is_judged() && t.purpose != Purpose::Curve);
+        let ends = tried.filter_map(|t| t.end.as_ref()).filter(|end| end.invalid.is_empty());
+        let (good, bad): (Vec<_>, Vec<_>) = ends.partition(|end| end.good);
+        !good.is_empty() && !bad.is_empty()
+    });
+    let trials = warm.unwrap_or(trials);
     let rate = |trial: &Trial| trial.rate.map_or(0.0, |rate| rate.0);
     let (mut good, mut bad) = (Vec::new(), Vec::new());
     for trial in trials.iter().filter(judged) {

@@ -190,7 +190,7 @@ fn unseen(profile: &Profile, tally: &Tally) -> Vec<Text> {
     };
     tell(
         profile.truncated,
-        "could not be unwound to their root: shares that include callees are too low by as much",
+        "could not be unwound to their root: shares that include callees may be too low by up to as much",
     );
     tell(profile.other, "found no room and are in no function: there were too many different ones");
     if profile.lost > 0 {

@@ -303,6 +303,12 @@ impl RunView {
         self.freeze_detector.freezes()
     }
 
+    /// Time of its warm-ups, which no budget counts.
+    pub(crate) fn time_warming_up(&self) -> Nanos {
+        let warm_ups = self.trials.iter().filter(|trial| trial.purpose == Purpose::WarmUp);
+        warm_ups.fold(Nanos::ZERO, |sum, trial| sum + trial.loaded)
+    }
+
     /// Total time under load, of all trials.
     pub fn time_under_load(&self) -> Nanos {
         let current = self.current.as_ref().map_or(Nanos::ZERO, |c| c.total.elapsed);

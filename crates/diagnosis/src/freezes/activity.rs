@@ -295,10 +295,7 @@ fn describe(sign: &Sign, slope: f64, last: &WindowSigns) -> FreezeActivity {
         Sign::PageFault => {
             FreezeActivity::of("disk", format!("meanwhile {} waited for a page of memory", threads(slope)))
         }
-        Sign::Busy => FreezeActivity::of(
-            "busy",
-            format!("meanwhile it computed, on {} than usual", format_count(slope, "more processor")),
-        ),
+        Sign::Busy => FreezeActivity::of("busy", "meanwhile it computed more than usual"),
         Sign::Waiting(wait, group) => {
             let (who, wait) = (threads(slope), wait.to_string());
             let wait = if who.starts_with("one ") { wait } else { plural(&wait) };

@@ -131,7 +131,7 @@ impl SaturatedThreads<'_> {
                 Some(Rate(case.degraded.load.answered * gain)),
                 next_limit(case, if cpu_limited { 2.0 * threads } else { gain * threads }),
             )
-            .unless("the thread is idle part of the time in a run that is just as slow")
+            .unless("the thread rests for longer in a run that is just as slow")
     }
 
     /// What `whose` threads do all the time, and what helps; if they are `held` to as many processors, only more of these.

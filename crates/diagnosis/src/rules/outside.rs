@@ -7,6 +7,7 @@ use crate::case::Case;
 use crate::finding::{EvidenceExt, RuleFinding, fact, source};
 use crate::format::{format_count, format_number, format_time};
 use crate::loaded_window::LoadedWindow;
+use crate::processors::FULL_UTILISATION;
 use crate::programs::find_by_subject;
 use crate::request_path::use_of;
 use crate::workers::Workers;
@@ -221,7 +222,9 @@ pub(crate) fn disk(case: &Case<'_>) -> Option<RuleFinding> {
     let one_writes = case.degraded.share_of_windows(one_waits).0 >= 0.7;
     let is_one = |workers: &Workers| workers.count < MIN_SEVERAL && worker_hold_time(case, workers).is_some();
     let few = engaged < MIN_ENGAGED && !case.degraded.workers.as_ref().is_some_and(is_one);
-    if few || (waiting < SHARE * engaged && !(one_writes && waiting >= 0.7)) {
+    // Who holds what the others wait for may itself wait for a processor.
+    let full = case.cpu() >= FULL_UTILISATION * case.cpus();
+    if full || few || (waiting < SHARE * engaged && !(one_writes && waiting >= 0.7)) {
         return None;
     }
     let what = what.unwrap_or_else(|| "a disk".to_owned());

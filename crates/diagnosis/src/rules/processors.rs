@@ -14,7 +14,9 @@ use crate::processors::{
     host_cpus, idle_cpus, is_crowded_out, is_machine_full, next_limit, separation_advice,
 };
 use crate::request_path::use_of as used_there;
-use crate::saturated_threads::{SaturatedThreads, find_few_saturated, find_saturated, is_cpu_starved};
+use crate::saturated_threads::{
+    SaturatedThreads, find_few_saturated, find_saturated, is_cpu_starved, scaling_advice,
+};
 use record::watch::{CpuQuota, TreeWindow, WatchedProcesses, Window};
 use record::{Cause, Station, StationKind};
 use units::{Rate, Share};
@@ -220,12 +222,23 @@ fn all_in_use(case: &Case<'_>, min_share: f64, min_ready: f64) -> Option<RuleFin
     });
     // More processors alone are of no use to an interpreter.
     let interpreted = interpreter::is_full(case);
+    let own_processors = case.subject().map_or(&[][..], |subject| &subject.processors);
     let more = match competing_cpus(case) {
         Some(own) => separation_advice(case, own),
         None if crowded && are_others_competing(case) => {
             "stop the other programs first, or give the service processors of its own".to_owned()
         }
-        None if interpreted => "more processors, and a process for each: an interpreter uses one".to_owned(),
+        None if interpreted => {
+            let how =
+                scaling_advice(case).map(|scale| format!(", by {}", scale((cpus.ceil() as u32).max(1) + 1)));
+            let how = how.unwrap_or_default();
+            format!("more processors, and a process for each{how}: an interpreter uses one")
+        }
+        None if !own_processors.is_empty() => format!(
+            "more processors: its affinity allows {} of the machine's {}",
+            own_processors.len(),
+            format_number(host)
+        ),
         None => "more processors: capacity rises with them until the next limit".to_owned(),
     };
     let twice = match interpreted {

@@ -1,8 +1,8 @@
 //! Refusals: by a queue, or a limit on threads, memory or descriptors.
 
 use crate::case::Case;
-use crate::finding::{EvidenceExt, RuleFinding, source};
-use crate::format::format_number;
+use crate::finding::{EvidenceExt, RuleFinding, fact, source};
+use crate::format::{format_count, format_number};
 use crate::request_path;
 use record::Cause;
 use record::watch::{LimitUsage, TreeWindow};
@@ -58,8 +58,14 @@ pub(crate) fn accept_queue(case: &Case<'_>) -> Option<RuleFinding> {
             }))
             .fact(format!("{} connections turned away by the kernel", grouped(overflows)))
             .measured(overflows as f64, 1.0, "connections", "/proc/net/netstat ListenOverflows")
-            .fact(format!("{} requests timed out", grouped(load.timeouts)))
-            .measured(load.timeouts as f64, 1.0, "requests", source::LOAD)
+            .evidences((load.timeouts > 0).then(|| {
+                fact(format!("{} timed out", format_count(load.timeouts as f64, "request"))).measured(
+                    load.timeouts as f64,
+                    1.0,
+                    "requests",
+                    source::LOAD,
+                )
+            }))
             .chain(["connections"])
             .limiting(request_path::limit_station(
                 format!("accept queue of {}", listener.backlog),

@@ -71,6 +71,8 @@ fn redact_command(arguments: &[String]) -> String {
         hide_next = next;
         words.push(shown.split_whitespace().collect::<Vec<_>>().join(" "));
     }
+    // Who rewrites its title leaves the rest of it empty.
+    words.retain(|word| !word.is_empty());
     let text: String = words.join(" ").chars().filter(|c| !c.is_control()).collect();
     if text.chars().count() <= LONGEST {
         return text;

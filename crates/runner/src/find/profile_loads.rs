@@ -53,7 +53,9 @@ pub(crate) fn profile_loads<C: LoadGenerator>(
         ended,
         SearchEnd::Converged | SearchEnd::Noisy | SearchEnd::BudgetSpent | SearchEnd::MaxReached
     );
-    let limit = limits.first().and_then(|limit| Some((limit.held.or(limit.lower)?, limit.upper)));
+    // What half of the trials do not hold either is above.
+    let most = limits.iter().filter_map(|limit| limit.upper).reduce(f64::max);
+    let limit = limits.first().and_then(|limit| Some((limit.held.or(limit.lower)?, limit.upper.and(most))));
     let Some((held, upper)) = limit.filter(|_| wanted && is_known) else { return };
     if let Err(why) = runner.observer.can_sample() {
         return runner.observer.emit_not_profiled(&why);

@@ -72,9 +72,9 @@ pub(super) fn headline_lines(view: &RunView) -> Vec<Text> {
 pub(crate) fn certainty_lines(view: &RunView) -> Vec<Text> {
     let (sure, spent) = match view.verdict() {
         Some(Verdict::Limits { detection_limit, trials, loaded, .. }) => {
-            (certainty_line(view, *detection_limit), spent(u64::from(*trials), *loaded))
+            (certainty_line(view, *detection_limit), spent(view, u64::from(*trials), *loaded))
         }
-        _ => (None, spent(view.trials.len() as u64, view.time_under_load())),
+        _ => (None, spent(view, view.trials.len() as u64, view.time_under_load())),
     };
     sure.into_iter().chain(resent(view)).chain(spent).chain(fleet::lines(view, "fleet: ")).collect()
 }
@@ -288,10 +288,17 @@ fn resent(view: &RunView) -> Option<Text> {
     (resent > 0).then(|| Text::labelled("resent", text()))
 }
 
-fn spent(trials: u64, loaded: Nanos) -> Option<Text> {
+/// A warm-up that took less is not mentioned.
+const MIN_WARM_UP: Nanos = Nanos::from_secs(30);
+
+fn spent(view: &RunView, trials: u64, loaded: Nanos) -> Option<Text> {
     if loaded == Nanos::ZERO {
         return None;
     }
-    let text = format!("{}, {} of load", number_of(trials as usize, "trial"), whole_seconds(loaded));
+    let mut text = format!("{}, {} of load", number_of(trials as usize, "trial"), whole_seconds(loaded));
+    let warm_up = view.time_warming_up();
+    if warm_up >= MIN_WARM_UP {
+        text += &format!(", {} of it warm-up", whole_seconds(warm_up));
+    }
     Some(Text::labelled("time", text))
 }

@@ -18,10 +18,18 @@ fn a_warm_target_is_compared_with_itself_warm() {
         load(690.0, 690.0, 1.0, 1, threads(0.9, 0.2)),
         load(1_600.0, 1_400.0, 900.0, 600, threads(1.95, 6.7)),
     ];
-    let loads = [cold(160.0, true), cold(320.0, false), warm_up].into_iter().chain(warm);
-    let found = judge(watched(), loads.collect());
-    expect(&found, Cause::Cpu);
-    assert_eq!(found.well_at.map(|rate| rate.0.round()), Some(690.0));
+    let loads = [cold(160.0, true), cold(320.0, false), warm_up.clone()].into_iter().chain(warm);
+    let loads: Vec<Load> = loads.collect();
+    let well_at = |loads: Vec<Load>| {
+        let found = judge(watched(), loads);
+        expect(&found, Cause::Cpu);
+        found.well_at.map(|rate| rate.0.round())
+    };
+    assert_eq!(well_at(loads.clone()), Some(690.0));
+    // etcd: a second warm-up showed nothing new, so the trials before it count again; after it only the curve was well.
+    let curve = Load { purpose: Purpose::Curve, ..load(150.0, 150.0, 0.3, 1, threads(0.3, 0.1)) };
+    let again = [warm_up, load(1_500.0, 1_400.0, 500.0, 400, threads(1.95, 6.7)), curve];
+    assert_eq!(well_at([loads, again.to_vec()].concat()), Some(420.0));
 }
 
 #[test]

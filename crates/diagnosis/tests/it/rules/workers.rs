@@ -338,3 +338,21 @@ fn the_only_worker_may_wait_for_a_disk() {
         "{diagnosis:#?}"
     );
 }
+
+/// Apache's prefork on one processor, which it used up: those that seemed to wait for its log waited for whoever held the file, and had no
+/// processor.
+#[test]
+fn who_has_no_processor_does_not_wait_for_a_disk() {
+    let disk = || ThreadWait::Disk { what: "/var/log/access.log".to_owned() };
+    let window = |on_cpu: f64, waits: f64| {
+        let ready = if waits > 10.0 { 40.0 } else { 0.2 };
+        second(vec![workers(on_cpu, ready, &[(disk(), waits), (ThreadWait::Running, on_cpu + ready)])])
+    };
+    let judged = |on_cpu: f64| {
+        let well = load(160.0, 160.0, 1.0, 6, window(0.6, 0.1));
+        judge(watched(), vec![well, load(270.0, 200.0, 150.0, 600, window(on_cpu, 59.0))])
+    };
+    let named = |diagnosis: &Diagnosis| diagnosis.findings.iter().any(|found| found.cause == Cause::Disk);
+    assert!(!named(&judged(1.95)));
+    assert!(named(&judged(0.3)));
+}

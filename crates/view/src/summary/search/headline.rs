@@ -13,7 +13,7 @@ use record::{
     Verdict,
 };
 use std::collections::BTreeMap;
-use units::{Nanos, Share, grouped};
+use units::{Share, grouped};
 
 /// What holds, and how far the search came.
 pub(super) fn headline(view: &RunView, ended: &SearchEnd) -> Vec<Text> {
@@ -36,7 +36,7 @@ pub(super) fn headline(view: &RunView, ended: &SearchEnd) -> Vec<Text> {
         }
         SearchEnd::BelowMin => vec![below_min(view)],
         SearchEnd::BudgetSpent => {
-            let more = minutes(2.0 * view.time_under_load().as_secs_f64());
+            let more = budget(view, 2);
             // More time helps little while it freezes.
             let then = match freezes::next_steps(view).is_empty() {
                 true => format!("give it more: --budget {more}"),
@@ -159,7 +159,7 @@ fn noise(view: &RunView) -> String {
             "it slowed down from trial to trial, so no limit holds for long: this one is {known}"
         );
     }
-    let more = minutes(4.0 * view.time_under_load().as_secs_f64());
+    let more = budget(view, 4);
     // How much of it is the target's own is unknown.
     let too = if view.has_caveat(&CaveatKind::OthersAtWork) {
         ", and others use its processors"
@@ -173,9 +173,10 @@ fn noise(view: &RunView) -> String {
     )
 }
 
-/// Seconds, rounded up to whole minutes.
-fn minutes(seconds: f64) -> Nanos {
-    Nanos::from_secs((seconds / 60.0).ceil() as u64 * 60)
+/// So many times the load after the warm-up, in whole minutes, as one types it.
+fn budget(view: &RunView, times: u32) -> String {
+    let seconds = f64::from(times) * (view.time_under_load() - view.time_warming_up()).as_secs_f64();
+    format!("{:.0}min", (seconds / 60.0).ceil())
 }
 
 /// What is known without a verdict.
