@@ -1,7 +1,7 @@
 //! What helps where torment was the limit.
 
 use crate::RunView;
-use record::GeneratorCapacity;
+use record::{CaveatKind, GeneratorCapacity};
 
 /// From this share of requests with a connection of their own on, connections dominate the cost.
 const CONNECTION_SHARE: f64 = 0.5;
@@ -14,7 +14,10 @@ const FEW_PROCESSORS: u32 = 2;
 pub(crate) fn remedy(view: &RunView, capacity: Option<&GeneratorCapacity>) -> String {
     let cpus = view.started.as_ref().map_or(0, |started| started.machine.cpus);
     let waits = capacity.is_none_or(|capacity| capacity.waited >= WAIT_SHARE);
-    if capacity.is_some_and(is_of_connections) {
+    if is_starved_by_host(view) {
+        "repeat at a quieter time, or on a machine whose processors are its own: torment had too little of them"
+            .to_owned()
+    } else if capacity.is_some_and(is_of_connections) {
         "reuse connections (keep-alive): most requests open one of their own, which is most of that cost"
             .to_owned()
     } else if !view.fleet.is_empty() {
@@ -29,6 +32,12 @@ pub(crate) fn remedy(view: &RunView, capacity: Option<&GeneratorCapacity>) -> St
         "give torment more processors (--cores), or generate the load on more machines (--on ssh:HOST,…)"
             .to_owned()
     }
+}
+
+/// Whether trials are void only because the hypervisor gave this machine's processors to others.
+fn is_starved_by_host(view: &RunView) -> bool {
+    let mut reasons = view.trials.iter().flat_map(|trial| trial.void_reasons()).peekable();
+    reasons.peek().is_some() && reasons.all(|caveat| caveat.doubt == CaveatKind::Steal)
 }
 
 /// Which processors torment lacks, as [`remedy`] advises.

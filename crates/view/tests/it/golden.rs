@@ -117,6 +117,13 @@ fn find_ends_of_every_kind() {
         run.made(SearchEnd::GeneratorLimit, pair(Some(1984.0), None), Vec::new(), Some(capacity))
     };
     check_summary("find-generator-makes", &ours(capacity));
+    let stolen =
+        "the hypervisor gave 31 % of this machine's processor time to others; repeat at a quieter time";
+    let starved = climbed().trial(good(4000.0).void("steal", stolen));
+    check_summary(
+        "find-generator-starved",
+        &starved.found(SearchEnd::GeneratorLimit, pair(Some(1984.0), None), Vec::new()),
+    );
     check_summary("find-generator-waits", &ours(GeneratorCapacity { waited: 0.3, worked: 0.7, ..capacity }));
     check_summary("find-generator-connects", &ours(GeneratorCapacity { connects: 1.0, ..capacity }));
 
