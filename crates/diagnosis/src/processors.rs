@@ -23,6 +23,9 @@ pub(crate) const MIN_THROTTLED_SHARE: f64 = 0.10;
 /// A calculated ceiling below this share of the measured rate explains nothing: requests have become cheaper.
 const MIN_CEILING_SHARE: f64 = 0.85;
 
+/// A verdict comes before the profile that a search may take.
+pub(crate) const CHEAPER_ADVICE: &str = "make a request cheaper: start with the code that takes most of it (torment profile PID, if this run has no profile)";
+
 /// Idle processors of the machine.
 pub(crate) fn idle_cpus(window: &Window) -> f64 {
     window.host.as_ref().map_or(0.0, |host| average(host.idle_ns + host.iowait_ns, window.length()))

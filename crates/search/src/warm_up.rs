@@ -1,7 +1,8 @@
 //! Warm-up: gentle load in doubling windows until the response time no longer falls.
 //!
 //! A target that is still warming answers faster than ever before; a level one may waver, and be faster than the last time, but not than
-//! at its best. Windows double, so that a slow fall has ever more time to show. A very slow warm-up still looks level; the drift sentinel is there for it.
+//! at its best. Windows double, so that a slow fall has ever more time to show. A very slow warm-up still looks level; the drift sentinel
+//! is there for it.
 
 use crate::judge::freeze_time;
 use record::Slice;

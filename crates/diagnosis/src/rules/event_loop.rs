@@ -4,8 +4,8 @@ use crate::case::Case;
 use crate::finding::{EvidenceExt, RuleFinding, source};
 use crate::format::{format_count, format_number};
 use crate::processors::{
-    FULL_UTILISATION, ceiling_by_cost, competing_cpus, connections_advice, host_cpus, idle_cpus,
-    is_machine_full, next_limit, separation_advice,
+    CHEAPER_ADVICE, FULL_UTILISATION, ceiling_by_cost, competing_cpus, connections_advice, host_cpus,
+    idle_cpus, is_machine_full, next_limit, separation_advice,
 };
 use crate::request_path;
 use crate::saturated_threads::{MIN_CPU_SHARE, ONE_THREAD, SaturatedThreads};
@@ -96,23 +96,19 @@ impl SaturatedThreads<'_> {
             }]);
         let first = match (loops, cpu_limited) {
             (true, true) => format!("add processors and processes together: {}", self.scale_out_advice(case)),
-            (true, false) => {
-                format!("more processes, one for each processor: {}", self.scale_out_advice(case))
-            }
             (false, _) if case.is_go() => "raise GOMAXPROCS, up to the number of processors".to_owned(),
-            // Its threads would take turns.
-            (false, _) if case.subject().is_some_and(is_interpreted) => {
+            // Threads of an interpreter would take turns.
+            _ if *loops || case.subject().is_some_and(is_interpreted) => {
                 format!("more processes, one for each processor: {}", self.scale_out_advice(case))
             }
-            (false, _) => "have more such threads or processes, up to the number of processors".to_owned(),
+            _ => "have more such threads or processes, up to the number of processors".to_owned(),
         };
         let second = match loops {
             true => {
                 "or make a request cheaper, or do its work elsewhere: while the loop computes, everything else waits"
+                    .to_owned()
             }
-            false => {
-                "or make a request cheaper: start with the code that takes most of it (torment profile PID, if this run has no profile)"
-            }
+            false => format!("or {CHEAPER_ADVICE}"),
         };
         let [thing, things] = if *loops { ["process", "processes"] } else { ["such thread", "such threads"] };
         let alone =

@@ -9,9 +9,9 @@ use crate::format::{format_count, format_list, format_number};
 use crate::loaded_window::{LoadedWindow, cpu as cpu_of, runnable as runnable_of};
 use crate::part_summary::PartSummary;
 use crate::processors::{
-    EXHAUSTED_UTILISATION, FULL_UTILISATION, MAX_HOST_IDLE, MIN_READY_THREADS, MIN_THROTTLED_SHARE,
-    NEARLY_FULL_UTILISATION, are_others_competing, ceiling_by_cost, competing_cpus, connections_advice,
-    host_cpus, idle_cpus, is_crowded_out, is_machine_full, next_limit, separation_advice,
+    CHEAPER_ADVICE, EXHAUSTED_UTILISATION, FULL_UTILISATION, MAX_HOST_IDLE, MIN_READY_THREADS,
+    MIN_THROTTLED_SHARE, NEARLY_FULL_UTILISATION, are_others_competing, ceiling_by_cost, competing_cpus,
+    connections_advice, host_cpus, idle_cpus, is_crowded_out, is_machine_full, next_limit, separation_advice,
 };
 use crate::request_path::use_of as used_there;
 use crate::saturated_threads::{
@@ -229,8 +229,7 @@ fn all_in_use(case: &Case<'_>, min_share: f64, min_ready: f64) -> Option<RuleFin
             "stop the other programs first, or give the service processors of its own".to_owned()
         }
         None if interpreted => {
-            let how =
-                scaling_advice(case).map(|scale| format!(", by {}", scale((cpus.ceil() as u32).max(1) + 1)));
+            let how = scaling_advice(case).map(|scale| format!(", by {}", scale(cpus.ceil() as u32 + 1)));
             let how = how.unwrap_or_default();
             format!("more processors, and a process for each{how}: an interpreter uses one")
         }
@@ -259,7 +258,7 @@ fn all_in_use(case: &Case<'_>, min_share: f64, min_ready: f64) -> Option<RuleFin
             .chain([station(case, format_count(cpus, "processor"), cpus, |window| {
                 service_cpu(window) + shared_cpu(case, window)
             })])
-            .advise("make a request cheaper: start with the code that takes most of it (torment profile PID, if this run has no profile)")
+            .advise(CHEAPER_ADVICE)
             .advise(more)
             .advise_all(connections_advice(case))
             .predicts(
