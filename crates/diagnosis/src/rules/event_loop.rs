@@ -14,6 +14,9 @@ use record::watch::{ThreadGroup, ThreadWait};
 use record::{Cause, Station, StationKind};
 use units::{Rate, Share};
 
+/// Who is busy for less than this share of the time is not said to be busy all the time.
+const ALL_THE_TIME: f64 = 0.98;
+
 /// Rounds to whole percent.
 fn rounded_share(used: f64) -> f64 {
     (used.min(1.0) * 100.0).round() / 100.0
@@ -140,19 +143,21 @@ impl SaturatedThreads<'_> {
             (false, _) => format_count(threads.round(), "thread"),
         };
         let which = if is_single { "which" } else { "each of which" };
+        let share = rounded_share(*used);
+        let time = match share {
+            ALL_THE_TIME.. => "all the time".to_owned(),
+            _ => format!("{} of the time", Share(share)),
+        };
         let does = match (loops, is_single) {
             _ if *used < ONE_THREAD => {
                 let beside =
                     competing_cpus(case).map(|own| format!(", while torment uses {}", format_number(own)));
                 let beside = beside.unwrap_or_default();
-                format!(
-                    "always wants a processor and has one {} of the time{beside}",
-                    Share(rounded_share(*used))
-                )
+                format!("always wants a processor and has one {time}{beside}")
             }
-            (true, true) => "keeps one processor busy all the time".to_owned(),
-            (true, false) => "keeps a processor busy all the time".to_owned(),
-            (false, _) => "is running all the time".to_owned(),
+            (true, true) => format!("keeps one processor busy {time}"),
+            (true, false) => format!("keeps a processor busy {time}"),
+            (false, _) => format!("is running {time}"),
         };
         let needs = match (loops, cpu_limited) {
             (true, true) => ": it needs more processors, and one process for each",

@@ -301,7 +301,7 @@ fn a_loop_that_is_hardly_ever_seen_at_rest_is_one() {
 }
 
 /// Fastify's Node keeps a processor busy from half its limit on, and its collector's threads are seen now and then: it was reported as
-/// one thread that is running all the time.
+/// one thread that is running all the time. And one that had it 90 % of the time was "busy all the time".
 #[test]
 fn what_is_known_to_be_a_loop_is_one_whatever_its_helpers_do() {
     let node = |helpers: f64, run: f64| {
@@ -311,6 +311,8 @@ fn what_is_known_to_be_a_loop_is_one_whatever_its_helpers_do() {
     let diagnosis = judged(service("node", "node fastify.js", 2.0), node(8.4, 1.01), node(8.8, 0.96));
     expect(&diagnosis, Cause::Cpu);
     assert!(diagnosis.sentences[0].contains("one event loop of node"), "{:?}", diagnosis.sentences);
+    let says = "which keeps one processor busy 96 % of the time: it needs more processes";
+    assert!(diagnosis.sentences[0].contains(says), "{:?}", diagnosis.sentences);
     let evidence: Vec<&str> = diagnosis.findings[0].evidence.iter().map(|fact| fact.text.as_str()).collect();
     assert!(evidence.iter().all(|text| !text.contains("waiting for events")), "{evidence:?}");
 }
